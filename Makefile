@@ -1,0 +1,66 @@
+# Everything runs in a virtual environment inside the clone; nothing outside it is touched.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test fuzz bench docs lint format-check ruff-check types layers sizes clean
+.NOTPARALLEL: # two installations at once would damage the environment
+
+demo: $(VENV)/.installed
+	$(BIN)/python -m pygpulib demo
+
+test: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -n 2 -m "not gpu and not slow and not fuzz"
+
+fuzz: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -n 2 -m fuzz --hypothesis-profile=fuzz
+
+# Files whose names begin with an underscore are shared by the others.
+bench: $(VENV)/.installed-bench
+	@set -e; for script in benchmarks/[a-z]*.py; do \
+	    echo "== $$script"; $(BIN)/python "$$script"; \
+	done
+
+docs: $(VENV)/.installed-docs
+	$(BIN)/sphinx-build -W -n -q -b html docs build/docs/html
+	$(BIN)/sphinx-build -W -n -q -b doctest docs build/docs/doctest
+
+lint: format-check ruff-check types layers sizes
+
+format-check: $(VENV)/.installed-lint
+	$(BIN)/ruff format --check .
+
+ruff-check: $(VENV)/.installed-lint
+	$(BIN)/ruff check .
+
+types: $(VENV)/.installed-lint
+	$(BIN)/mypy
+
+layers: $(VENV)/.installed-lint
+	$(BIN)/lint-imports
+
+sizes: $(VENV)/.installed-lint
+	$(BIN)/python tools/check_sizes.py
+
+clean:
+	rm -rf $(VENV) build dist mandelbrot.png
+	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+
+# One stamp per set of extras: pip runs again only when pyproject.toml has changed since.
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.installed-%: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[$*]'
+	@touch $@
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "pygpulib needs Python 3.11 or newer, and $(PYTHON) is not one." >&2; \
+	    echo "Name another interpreter: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; \
+	    exit 1; }
+	$(PYTHON) -m venv $(VENV)
