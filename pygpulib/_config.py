@@ -1,0 +1,130 @@
+"""The only reader of the environment.
+
+========================  ==================================================================
+variable                  meaning
+========================  ==================================================================
+``PYGPULIB_BACKEND``      ``auto`` (default), ``cpu`` or ``cuda``
+``PYGPULIB_CACHE_DIR``    folder of the on-disk cache of compiled kernels
+``PYGPULIB_NUM_THREADS``  threads of the CPU back end (default: the processors this process may use)
+``PYGPULIB_DEBUG``        ``1`` checks bounds in every kernel
+``PYGPULIB_VERIFY_IR``    ``1`` verifies the IR after every pass
+``PYGPULIB_DUMP_IR``      ``1`` prints the IR and the LLVM IR of every kernel to stderr
+========================  ==================================================================
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from pygpulib.errors import ArgumentError
+
+BACKENDS = ("auto", "cpu", "cuda")
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The options of this process, read once.
+
+    Attributes
+    ----------
+    backend : str
+        ``"auto"``, ``"cpu"`` or ``"cuda"``.
+    cache_dir : pathlib.Path
+        Folder of the on-disk cache; it need not exist.
+    num_threads : int
+        Threads that run CPU kernels, at least 1.
+    debug : bool
+        Check bounds in every kernel.
+    verify_ir, dump_ir : bool
+        Compiler switches for developers.
+    """
+
+    backend: str
+    cache_dir: Path
+    num_threads: int
+    debug: bool
+    verify_ir: bool
+    dump_ir: bool
+
+
+def _read_switch(name: str) -> bool:
+    text = os.environ.get(name, "0").strip().lower()
+    if text in ("", "0", "false", "no", "off"):
+        return False
+    if text in ("1", "true", "yes", "on"):
+        return True
+    raise ArgumentError(
+        f"the environment variable {name} is {text!r}",
+        detail="expected 0 or 1",
+        help=f"unset {name}, or set it to 0 or 1",
+    )
+
+
+def _read_backend() -> str:
+    text = os.environ.get("PYGPULIB_BACKEND", "auto").strip().lower() or "auto"
+    if text not in BACKENDS:
+        raise ArgumentError(
+            f"the environment variable PYGPULIB_BACKEND is {text!r}",
+            detail="expected auto, cpu or cuda",
+            help="unset it to use a GPU where there is one and the CPU elsewhere",
+        )
+    return text
+
+
+def _usable_processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _read_num_threads() -> int:
+    text = os.environ.get("PYGPULIB_NUM_THREADS", "").strip()
+    if not text:
+        return _usable_processors()
+    if not text.isdecimal() or not 1 <= int(text) <= 1024:
+        raise ArgumentError(
+            f"the environment variable PYGPULIB_NUM_THREADS is {text!r}",
+            detail="expected a whole number from 1 to 1024",
+            help="unset it to use every processor of this process",
+        )
+    return int(text)
+
+
+def _default_cache_dir() -> Path:
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = str(Path.home() / "Library" / "Caches")
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "pygpulib"
+
+
+def read_config() -> Config:
+    """Read the environment.
+
+    Returns
+    -------
+    Config
+        The options.
+
+    Raises
+    ------
+    ArgumentError
+        If a variable has a value outside the table above.
+    """
+    cache_dir = os.environ.get("PYGPULIB_CACHE_DIR", "").strip()
+    return Config(
+        backend=_read_backend(),
+        cache_dir=Path(cache_dir) if cache_dir else _default_cache_dir(),
+        num_threads=_read_num_threads(),
+        debug=_read_switch("PYGPULIB_DEBUG"),
+        verify_ir=_read_switch("PYGPULIB_VERIFY_IR"),
+        dump_ir=_read_switch("PYGPULIB_DUMP_IR"),
+    )
+
+
+config = read_config()

@@ -1,0 +1,1 @@
+"""Devices, memory, streams and arrays. Knows no compiler and no library."""

@@ -1,0 +1,167 @@
+"""Every error and warning that pygpulib raises, in one tree.
+
+A message has three parts: the first line says what is wrong in the user's words, the lines
+below say what was expected and show the source, and a last line that starts with ``help:``
+says what to do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A range of source text, as Python's own AST counts it (lines from 1, columns from 0)."""
+
+    filename: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    def __str__(self) -> str:
+        return f"{self.filename}:{self.line}"
+
+
+class PyGpuLibError(Exception):
+    """Base class of every error of this package.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong, in the user's words.
+    detail : str, optional
+        What was expected, or the source excerpt; may have several lines.
+    help : str, optional
+        What to do about it.
+    """
+
+    def __init__(self, problem: str, *, detail: str = "", help: str = "") -> None:  # noqa: A002
+        self.problem = problem
+        self.detail = detail
+        self.help = help
+        parts = [problem]
+        if detail:
+            parts.append(detail)
+        if help:
+            parts.append(f"help: {help}")
+        super().__init__("\n".join(parts))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (type(self), self.args, self.__dict__)
+
+
+def _rebuild(
+    cls: type[PyGpuLibError], args: tuple[object, ...], state: dict[str, object]
+) -> PyGpuLibError:
+    """Rebuild a pickled error, whatever its constructor asks for."""
+    error = cls.__new__(cls, *args)
+    error.args = args
+    error.__dict__.update(state)
+    return error
+
+
+class ArgumentError(PyGpuLibError, ValueError):
+    """An argument has a value that the function does not take."""
+
+
+class ShapeError(ArgumentError):
+    """The shapes of arrays do not fit each other or the operation."""
+
+
+class AxisError(ArgumentError, IndexError):
+    """An axis or index is outside the array."""
+
+
+class LayoutError(ArgumentError):
+    """The memory layout of an array does not allow the operation."""
+
+
+class DTypeError(PyGpuLibError, TypeError):
+    """A dtype is not supported, or two dtypes do not go together."""
+
+
+class ArgumentTypeError(PyGpuLibError, TypeError):
+    """An argument is of a Python type that the function does not take."""
+
+
+class DeviceError(PyGpuLibError):
+    """Something is wrong with a device, its memory, or a launch."""
+
+
+class NoDeviceError(DeviceError):
+    """The device that was asked for does not exist on this machine."""
+
+
+class DeviceMismatchError(DeviceError, ValueError):
+    """Arrays or streams of different devices meet in one operation."""
+
+
+class DeviceMemoryError(DeviceError, MemoryError):
+    """The device has no memory left for the request."""
+
+
+class LaunchError(DeviceError, ValueError):
+    """A kernel launch was refused before anything ran."""
+
+
+class LaunchTypeError(DeviceError, TypeError):
+    """A kernel launch was given arguments or sizes of the wrong type or number."""
+
+
+class KernelFault(DeviceError):
+    """A kernel failed while it ran."""
+
+
+class CompileError(PyGpuLibError):
+    """A kernel or device function cannot be compiled.
+
+    Attributes
+    ----------
+    span : Span or None
+        Where in the user's source.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        span: Span | None = None,
+        detail: str = "",
+        help: str = "",  # noqa: A002
+    ) -> None:
+        super().__init__(problem, detail=detail, help=help)
+        self.span = span
+
+
+class UnsupportedSyntaxError(CompileError):
+    """The kernel uses a Python construct that the kernel language does not have."""
+
+
+class KernelTypeError(CompileError, TypeError):
+    """An operation in a kernel does not accept the types of its operands."""
+
+
+class UndefinedNameError(CompileError, NameError):
+    """A kernel uses a name that is defined nowhere."""
+
+
+class UnsupportedFeatureError(CompileError, NotImplementedError):
+    """The feature exists in the language but not on this back end or in this version."""
+
+
+class SourceUnavailableError(CompileError, OSError):
+    """The Python source of a kernel cannot be found."""
+
+
+class InternalError(PyGpuLibError):
+    """A bug in pygpulib itself; please report it with the attached text."""
+
+
+class PyGpuLibWarning(RuntimeWarning):
+    """Something went wrong where no error can be raised, or deserves attention."""
+
+
+class PerformanceWarning(PyGpuLibWarning):
+    """A program is right but will be slower than it has to be."""

@@ -1,0 +1,1 @@
+"""The kernel compiler and its launcher."""

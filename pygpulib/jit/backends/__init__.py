@@ -1,0 +1,1 @@
+"""What turns IR into something that runs."""

@@ -1,0 +1,190 @@
+"""What an expression of the kernel language evaluates to while it is compiled.
+
+Each class is one way in which a Python value exists at compile time. The IR values inside are
+scalars and pointers; see :meth:`pygpulib.jit.types.Type.flat` for the flat form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from pygpulib.core.dtypes import DType
+from pygpulib.jit import types
+from pygpulib.jit.ir import ops as ir
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Number:
+    """A real number or truth value; ``literal`` is its Python value where that is known."""
+
+    value: ir.Value
+    literal: bool | int | float | None = None
+
+    @property
+    def dtype(self) -> DType:
+        """The element type."""
+        assert isinstance(self.value.type, DType)
+        return self.value.type
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Complex:
+    """A complex number as two floats; ``dtype`` is the complex type."""
+
+    real: ir.Value
+    imag: ir.Value
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Array:
+    """An array or a view of one: shape and strides (bytes) are int64.
+
+    For layouts C and F the strides of the type hold: address computations use the shape and the
+    element size instead of ``strides``.
+    """
+
+    type: types.ArrayType
+    pointer: ir.Value
+    shape: tuple[ir.Value, ...]
+    strides: tuple[ir.Value, ...]
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tuple:
+    """A tuple; ``cls`` is the namedtuple class, if it is one."""
+
+    items: tuple[Operand, ...]
+    cls: Callable[..., tuple[object, ...]] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoneValue:
+    """``None``."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Text:
+    """A string known now."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Object:
+    """A Python object known now: a module, a function, a type, a class, an intrinsic."""
+
+    value: object
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Closure:
+    """A function defined inside the kernel (``def`` or ``lambda``); ``scope`` is its birthplace."""
+
+    node: object
+    scope: object
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Range:
+    """``range(start, stop, step)``; all of one integer dtype."""
+
+    start: Number
+    stop: Number
+    step: Number
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Slice:
+    """``slice(start, stop, step)``; None where left out."""
+
+    start: Number | None
+    stop: Number | None
+    step: Number | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Method:
+    """A method looked up on a value (``z.conjugate``), not yet called."""
+
+    receiver: Operand
+    name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unbound:
+    """A variable that no path has assigned yet."""
+
+
+Operand = (
+    Number
+    | Complex
+    | Array
+    | Tuple
+    | NoneValue
+    | Text
+    | Object
+    | Closure
+    | Range
+    | Slice
+    | Method
+    | Unbound
+)
+
+
+def type_of(operand: Operand) -> types.Type | None:
+    """Return the language type, or None for what exists only at compile time."""
+    match operand:
+        case Number():
+            return types.scalar_type(operand.dtype)
+        case Complex():
+            return types.scalar_type(operand.dtype)
+        case Array():
+            return operand.type
+        case Tuple():
+            items = [type_of(item) for item in operand.items]
+            if any(item is None for item in items):
+                return None
+            return types.TupleType(tuple(item for item in items if item is not None), operand.cls)
+        case NoneValue():
+            return types.none
+        case _:
+            return None
+
+
+def flatten(operand: Operand) -> tuple[ir.Value, ...]:
+    """Return the IR values inside, in the order of ``Type.flat``."""
+    match operand:
+        case Number():
+            return (operand.value,)
+        case Complex():
+            return (operand.real, operand.imag)
+        case Array():
+            return (operand.pointer, *operand.shape, *operand.strides)
+        case Tuple():
+            return tuple(value for item in operand.items for value in flatten(item))
+        case _:
+            return ()
+
+
+def unflatten(type_: types.Type, values: Iterator[ir.Value], name: str = "") -> Operand:
+    """Build an operand of a type from IR values, taking as many as the type needs."""
+    match type_:
+        case types.ScalarType(dtype) if dtype.is_complex:
+            real = next(values)
+            return Complex(real, next(values), dtype)
+        case types.ScalarType():
+            return Number(next(values))
+        case types.ArrayType(_, ndim):
+            pointer = next(values)
+            shape = tuple(next(values) for _ in range(ndim))
+            strides = tuple(next(values) for _ in range(ndim))
+            return Array(type_, pointer, shape, strides, name)
+        case types.TupleType(items, cls):
+            return Tuple(tuple(unflatten(item, values, name) for item in items), cls)
+        case types.NoneType():
+            return NoneValue()
+        case _:
+            raise AssertionError(type_)

@@ -1,0 +1,24 @@
+"""The options of one compilation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class CompileOptions:
+    """What ``cuda.jit`` was asked for; part of the key of a specialization.
+
+    Attributes
+    ----------
+    debug : bool
+        Check bounds and report exceptions of kernels.
+    fastmath : bool
+        Allow approximate floating-point arithmetic.
+    fma : bool
+        Allow multiply and add to be contracted into one rounding.
+    """
+
+    debug: bool = False
+    fastmath: bool = False
+    fma: bool = True
