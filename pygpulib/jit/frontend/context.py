@@ -1,0 +1,126 @@
+"""The state of compiling one kernel: where we are in the source and in the IR."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from pygpulib.errors import CompileError, Span
+from pygpulib.jit import types
+from pygpulib.jit.frontend.values import Operand
+from pygpulib.jit.ir import ops as ir
+from pygpulib.jit.ir.builder import Builder
+from pygpulib.jit.options import CompileOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A Python function as the front end sees it.
+
+    Attributes
+    ----------
+    node : ast.FunctionDef or ast.Lambda
+        Its syntax tree, with line numbers of the file.
+    filename : str
+        File that the lines belong to.
+    lines : tuple of str
+        The lines of the file, for excerpts in messages.
+    name : str
+        Qualified name.
+    outer : mapping
+        Captured variables and globals, builtins last.
+    """
+
+    node: ast.FunctionDef | ast.Lambda
+    filename: str
+    lines: tuple[str, ...]
+    name: str
+    outer: Mapping[str, object]
+
+
+@dataclass(slots=True)
+class Frame:
+    """One function whose body is being compiled: the kernel, or an inlined function.
+
+    Attributes
+    ----------
+    source : Source
+        The function.
+    variables : dict
+        The local variables and what they are at this point of the program.
+    enclosing : Frame or None
+        The frame in whose body the function was defined (inner functions and lambdas).
+    result_type : types.Type or None
+        The join of the types returned so far; None before the first ``return``.
+    is_kernel : bool
+        Whether ``return value`` is forbidden here.
+    """
+
+    source: Source
+    variables: dict[str, Operand] = field(default_factory=dict)
+    enclosing: Frame | None = None
+    result_type: types.Type | None = None
+    is_kernel: bool = False
+
+
+class Context:
+    """What every part of the front end shares while one kernel is compiled.
+
+    Attributes
+    ----------
+    builder : Builder
+        Where operations go.
+    options : CompileOptions
+        What the user asked for.
+    frames : list of Frame
+        The functions being compiled, innermost last; the call chain of an error message.
+    errors : list of ir.ErrorEntry
+        The exceptions that the kernel can raise, numbered by position.
+    """
+
+    def __init__(self, options: CompileOptions) -> None:
+        self.builder = Builder()
+        self.options = options
+        self.frames: list[Frame] = []
+        self.calls: list[Span] = []
+        self.errors: list[ir.ErrorEntry] = []
+
+    @property
+    def frame(self) -> Frame:
+        """The innermost frame."""
+        return self.frames[-1]
+
+    def span(self, node: ast.AST) -> Span:
+        """Return where a node of the current frame stands in its file."""
+        line = getattr(node, "lineno", 1)
+        column = getattr(node, "col_offset", 0)
+        return Span(
+            self.frame.source.filename,
+            line,
+            column,
+            getattr(node, "end_lineno", line) or line,
+            getattr(node, "end_col_offset", column + 1) or column + 1,
+        )
+
+    def fail(
+        self,
+        error_class: type[CompileError],
+        problem: str,
+        node: ast.AST,
+        *,
+        detail: str = "",
+        help: str = "",  # noqa: A002
+    ) -> NoReturn:
+        """Raise a compile error with file, line, source excerpt, caret and chain of calls."""
+        from pygpulib.jit.diagnostics import describe
+
+        span = self.span(node)
+        excerpt = describe(span, self.frame.source.lines, tuple(self.calls))
+        raise error_class(
+            f"{span}: {problem}",
+            span=span,
+            detail="\n".join(part for part in (excerpt, detail) if part),
+            help=help,
+        )
