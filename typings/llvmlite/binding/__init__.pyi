@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import Literal, Self
+from typing import Literal, Self, TypeAlias
 
 llvm_version_info: tuple[int, ...]
 
@@ -76,8 +76,8 @@ class ValueRef(_ObjectRef):
 
 # Targets
 
-type _Relocation = Literal["default", "static", "pic", "dynamicnopic"]
-type _CodeModel = Literal["default", "jitdefault", "small", "kernel", "medium", "large"]
+_Relocation: TypeAlias = Literal["default", "static", "pic", "dynamicnopic"]
+_CodeModel: TypeAlias = Literal["default", "jitdefault", "small", "kernel", "medium", "large"]
 
 class FeatureMap(dict[str, bool]):
     def flatten(self, sort: bool = True) -> str: ...
