@@ -50,15 +50,15 @@ clean:
 	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
 # One stamp per set of extras: pip runs again only when pyproject.toml has changed since.
-$(VENV)/.installed: pyproject.toml | $(BIN)/python
+$(VENV)/.installed: pyproject.toml | $(BIN)/pip
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
-$(VENV)/.installed-%: pyproject.toml | $(BIN)/python
+$(VENV)/.installed-%: pyproject.toml | $(BIN)/pip
 	$(BIN)/python -m pip install --quiet --editable '.[$*]'
 	@touch $@
 
-$(BIN)/python:
+$(BIN)/pip: # made last, so its presence means that the environment is complete
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	    echo "pygpulib needs Python 3.11 or newer, and $(PYTHON) is not one." >&2; \
 	    echo "Name another interpreter: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; \
