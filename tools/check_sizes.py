@@ -24,7 +24,9 @@ VAGUE_NAMES = frozenset({"common", "helpers", "misc", "utils"})
 
 # Modules that may be longer than the limit, each with its reason. Only tables qualify: modules
 # whose lines are rows, so that splitting them would hide a gap rather than show a structure.
-TABLES: dict[str, str] = {}
+TABLES: dict[str, str] = {
+    "pygpulib/jit/ir/ops.py": "the definition of the IR, a table of operations read as one page",
+}
 
 
 def check_package(root: Path) -> list[str]:

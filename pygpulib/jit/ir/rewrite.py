@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from functools import cache
-from typing import cast
+from typing import Any, cast
 
 from pygpulib.jit.ir.ops import Block, Call, Effect, For, If, Loop, Op, Scope, Value
 
@@ -30,8 +30,12 @@ _BY_ANNOTATION = {
 }
 
 
+def _class_of(op: Op) -> type[object]:
+    return type(op)
+
+
 @cache
-def fields_of(op_class: type[Op]) -> tuple[tuple[str, FieldKind], ...]:
+def fields_of(op_class: type[Any]) -> tuple[tuple[str, FieldKind], ...]:
     """Return the fields of an operation class and their kinds, without the span."""
     kinds = []
     for field in dataclasses.fields(op_class):
@@ -49,7 +53,7 @@ def fields_of(op_class: type[Op]) -> tuple[tuple[str, FieldKind], ...]:
 
 @cache
 def _names(
-    op_class: type[Op], single: FieldKind, several: FieldKind
+    op_class: type[Any], single: FieldKind, several: FieldKind
 ) -> tuple[tuple[str, bool], ...]:
     return tuple(
         (name, kind is several)
@@ -60,7 +64,7 @@ def _names(
 
 def _collect(op: Op, single: FieldKind, several: FieldKind) -> tuple[Value, ...]:
     found: list[Value] = []
-    for name, is_several in _names(type(op), single, several):
+    for name, is_several in _names(_class_of(op), single, several):
         value = getattr(op, name)
         if is_several:
             found.extend(value)
@@ -80,13 +84,13 @@ def results_of(op: Op) -> tuple[Value, ...]:
 
 
 @cache
-def _block_names(op_class: type[Op]) -> tuple[str, ...]:
+def _block_names(op_class: type[Any]) -> tuple[str, ...]:
     return tuple(name for name, kind in fields_of(op_class) if kind is FieldKind.BLOCK)
 
 
 def blocks_of(op: Op) -> tuple[Block, ...]:
     """Return the nested blocks."""
-    return tuple(getattr(op, name) for name in _block_names(type(op)))
+    return tuple(getattr(op, name) for name in _block_names(_class_of(op)))
 
 
 def walk(block: Block) -> Iterator[Op]:
@@ -99,8 +103,8 @@ def walk(block: Block) -> Iterator[Op]:
 
 def replace_values(op: Op, values: Mapping[Value, Value]) -> Op:
     """Return the operation with operands exchanged; nested blocks are left alone."""
-    changes: dict[str, object] = {}
-    for name, is_several in _names(type(op), FieldKind.OPERAND, FieldKind.OPERANDS):
+    changes: dict[str, Any] = {}
+    for name, is_several in _names(_class_of(op), FieldKind.OPERAND, FieldKind.OPERANDS):
         old = getattr(op, name)
         if is_several:
             new = tuple(values.get(value, value) for value in old)
@@ -113,8 +117,8 @@ def replace_values(op: Op, values: Mapping[Value, Value]) -> Op:
 
 def replace_blocks(op: Op, transform: Callable[[Block], Block]) -> Op:
     """Return the operation with each nested block transformed."""
-    changes = {}
-    for name in _block_names(type(op)):
+    changes: dict[str, Any] = {}
+    for name in _block_names(_class_of(op)):
         old = getattr(op, name)
         new = transform(old)
         if new is not old:
@@ -159,8 +163,8 @@ def _fresh(value: Value, mapping: dict[Value, Value]) -> Value:
 
 
 def _clone_op(op: Op, mapping: dict[Value, Value]) -> Op:
-    changes: dict[str, object] = {}
-    for name, kind in fields_of(type(op)):
+    changes: dict[str, Any] = {}
+    for name, kind in fields_of(_class_of(op)):
         old = getattr(op, name)
         if kind is FieldKind.OPERAND:
             changes[name] = None if old is None else mapping.get(old, old)
@@ -168,7 +172,7 @@ def _clone_op(op: Op, mapping: dict[Value, Value]) -> Op:
             changes[name] = tuple(mapping.get(value, value) for value in old)
         elif kind is FieldKind.BLOCK:
             changes[name] = _clone(old, mapping)
-    for name, kind in fields_of(type(op)):
+    for name, kind in fields_of(_class_of(op)):
         old = getattr(op, name)
         if kind is FieldKind.RESULT:
             changes[name] = _fresh(old, mapping)
