@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pygpulib.errors import CompileError, Span
 from pygpulib.jit import types
@@ -13,6 +13,9 @@ from pygpulib.jit.frontend.values import Operand
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.builder import Builder
 from pygpulib.jit.options import CompileOptions
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,12 @@ class Context:
         The functions being compiled, innermost last; the call chain of an error message.
     errors : list of ir.ErrorEntry
         The exceptions that the kernel can raise, numbered by position.
+    nonnegative : set of ir.Value
+        Integers known not to be negative; an index among them needs no wrapping.
+    integral : set of ir.Value
+        Floats known to be whole numbers (results of ``math.floor``); they may serve as indices.
+    frozen : dict
+        Copies of the host arrays that became constants, by the identity of the original.
     """
 
     def __init__(self, options: CompileOptions) -> None:
@@ -86,6 +95,9 @@ class Context:
         self.frames: list[Frame] = []
         self.calls: list[Span] = []
         self.errors: list[ir.ErrorEntry] = []
+        self.nonnegative: set[ir.Value] = set()
+        self.integral: set[ir.Value] = set()
+        self.frozen: dict[int, np.ndarray[Any, Any]] = {}
 
     @property
     def frame(self) -> Frame:

@@ -54,7 +54,7 @@ class Builder:
         elif dtype.is_float:
             value = float(value)
         else:
-            value = _wrap(int(value), dtype)
+            value = wrap_integer(int(value), dtype)
         result = ir.Value(dtype)
         self.append(ir.Const(result, value, span=self.span))
         return result
@@ -136,8 +136,8 @@ class Builder:
         self.append(ir.Store(pointer, index, value, scale, access, span=self.span))
 
 
-def _wrap(value: int, dtype: DType) -> int:
-    """Wrap an integer to the range of a dtype."""
+def wrap_integer(value: int, dtype: DType) -> int:
+    """Return the integer of the dtype's range that has the same low bits."""
     value &= (1 << dtype.bits) - 1
     if dtype.is_signed and value >> (dtype.bits - 1):
         value -= 1 << dtype.bits

@@ -582,7 +582,10 @@ Op = (
 
 @dataclass(frozen=True, slots=True)
 class ErrorEntry:
-    """An exception that a kernel can raise."""
+    """An exception that a kernel can raise.
+
+    Where a ``Raise`` carries details, ``message`` is a ``str.format`` template for them.
+    """
 
     exception: type[Exception]
     message: str
