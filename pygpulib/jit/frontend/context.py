@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pygpulib.errors import CompileError, Span
+from pygpulib.errors import CompileError, Span, UndefinedNameError
 from pygpulib.jit import types
 from pygpulib.jit.frontend.values import Operand
 from pygpulib.jit.ir import ops as ir
@@ -44,6 +44,34 @@ class Source:
 
 
 @dataclass(slots=True)
+class LoopState:
+    """One attempt to compile a loop with certain types of its carried variables.
+
+    Attributes
+    ----------
+    forms : dict
+        The carried variables and their types in this attempt; None while no type is known.
+    grown : dict
+        The types that the edges of the loop need where those of the attempt are not enough.
+    runs_once : bool
+        Whether this is one step of an unrolled loop, in which ``continue`` leaves it.
+    flag : str
+        The hidden variable that says whether the loop ran to its end; empty if nobody asks.
+    has_exit : bool
+        Whether an edge out of the loop has been compiled.
+    failure : UndefinedNameError or None
+        The first use of a variable whose type this attempt did not know yet.
+    """
+
+    forms: dict[str, types.Type | None]
+    grown: dict[str, types.Type] = field(default_factory=dict)
+    runs_once: bool = False
+    flag: str = ""
+    has_exit: bool = False
+    failure: UndefinedNameError | None = None
+
+
+@dataclass(slots=True)
 class Frame:
     """One function whose body is being compiled: the kernel, or an inlined function.
 
@@ -59,6 +87,12 @@ class Frame:
         The join of the types returned so far; None before the first ``return``.
     is_kernel : bool
         Whether ``return value`` is forbidden here.
+    key : object
+        What this call was compiled for; what one attempt learns about types is kept under it.
+    loops : list of LoopState
+        The loops around this point, innermost last.
+    returned : list of Operand
+        What the ``return`` statements compiled so far gave.
     """
 
     source: Source
@@ -66,6 +100,9 @@ class Frame:
     enclosing: Frame | None = None
     result_type: types.Type | None = None
     is_kernel: bool = False
+    key: object = None
+    loops: list[LoopState] = field(default_factory=list)
+    returned: list[Operand] = field(default_factory=list)
 
 
 class Context:
@@ -87,6 +124,9 @@ class Context:
         Floats known to be whole numbers (results of ``math.floor``); they may serve as indices.
     frozen : dict
         Copies of the host arrays that became constants, by the identity of the original.
+    learned : dict
+        The types that earlier attempts found for the carried variables of a loop and for the
+        result of a function.
     """
 
     def __init__(self, options: CompileOptions) -> None:
@@ -98,6 +138,7 @@ class Context:
         self.nonnegative: set[ir.Value] = set()
         self.integral: set[ir.Value] = set()
         self.frozen: dict[int, np.ndarray[Any, Any]] = {}
+        self.learned: dict[object, dict[str, types.Type]] = {}
 
     @property
     def frame(self) -> Frame:

@@ -8,10 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pygpulib.core.dtypes import DType
 from pygpulib.jit import types
 from pygpulib.jit.ir import ops as ir
+
+if TYPE_CHECKING:
+    import ast
+
+    from pygpulib.jit.frontend.context import Frame
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,10 +87,15 @@ class Object:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Closure:
-    """A function defined inside the kernel (``def`` or ``lambda``); ``scope`` is its birthplace."""
+    """A function defined inside the kernel (``def`` or ``lambda``).
 
-    node: object
-    scope: object
+    ``scope`` is the frame of its birthplace; ``defaults`` are its parameters' default values,
+    evaluated there.
+    """
+
+    node: ast.FunctionDef | ast.Lambda
+    scope: Frame
+    defaults: tuple[tuple[str, Operand], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,7 +126,12 @@ class Method:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unbound:
-    """A variable that no path has assigned yet."""
+    """A variable that no path has assigned yet, or whose values on two paths do not go together.
+
+    ``problem`` says why in the second case.
+    """
+
+    problem: str = ""
 
 
 Operand = (
