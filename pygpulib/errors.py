@@ -78,6 +78,10 @@ class LayoutError(ArgumentError):
     """The memory layout of an array does not allow the operation."""
 
 
+class CopyNeededError(LayoutError, NotImplementedError):
+    """The result would need a copy, and the operation only gives views."""
+
+
 class DTypeError(PyGpuLibError, TypeError):
     """A dtype is not supported, or two dtypes do not go together."""
 
@@ -92,6 +96,10 @@ class DeviceError(PyGpuLibError):
 
 class NoDeviceError(DeviceError):
     """The device that was asked for does not exist on this machine."""
+
+
+class DeviceIndexError(NoDeviceError, IndexError):
+    """There is no device of this number."""
 
 
 class DeviceMismatchError(DeviceError, ValueError):

@@ -141,7 +141,7 @@ ALL_DTYPES: tuple[DType, ...] = (
     complex128,
 )
 
-_BY_NUMPY: dict[np.dtype[np.generic], DType] = {row.numpy: row for row in ALL_DTYPES}
+_BY_NUMPY: dict[object, DType] = {row.numpy: row for row in ALL_DTYPES}
 
 
 def from_numpy(dtype: DTypeLike) -> DType:
@@ -168,7 +168,7 @@ def from_numpy(dtype: DTypeLike) -> DType:
     float32
     """
     try:
-        found = _BY_NUMPY.get(dtype)  # type: ignore[call-overload]
+        found = _BY_NUMPY.get(dtype)
         if found is None:
             found = _BY_NUMPY.get(np.dtype(dtype))
     except TypeError as cause:
@@ -181,6 +181,46 @@ def from_numpy(dtype: DTypeLike) -> DType:
         raise DTypeError(
             f"arrays of dtype {np.dtype(dtype)} are not supported",
             detail=f"expected one of: {names}, in native byte order",
+            help="convert with a.astype(...) first",
+        )
+    return found
+
+
+def storage_dtype(dtype: DTypeLike) -> np.dtype[np.generic]:
+    """Return the NumPy dtype of an array's elements, which kernels need not understand.
+
+    Parameters
+    ----------
+    dtype : numpy.dtype or dtype-like
+        Any dtype whose elements are plain bytes: the rows above, records, dates, strings of
+        fixed length, foreign byte order.
+
+    Returns
+    -------
+    numpy.dtype
+        The dtype.
+
+    Raises
+    ------
+    DTypeError
+        If it is no dtype, or its elements refer to Python objects.
+
+    Examples
+    --------
+    >>> storage_dtype("f4")
+    dtype('float32')
+    """
+    try:
+        found = np.dtype(dtype)
+    except (TypeError, ValueError) as cause:
+        raise DTypeError(
+            f"{dtype!r} is not a dtype",
+            help="pass a NumPy dtype such as numpy.float32, or its name as a string",
+        ) from cause
+    if found.hasobject:
+        raise DTypeError(
+            f"arrays of dtype {found} cannot be stored on a device",
+            detail="expected elements that are plain bytes, without Python objects",
             help="convert with a.astype(...) first",
         )
     return found

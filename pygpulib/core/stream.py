@@ -1,0 +1,369 @@
+"""Streams, which order work, and events, which mark and time it."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+from pygpulib.core.device import current_driver
+from pygpulib.core.driver import (
+    DEFAULT_STREAM,
+    LEGACY_DEFAULT_STREAM,
+    PER_THREAD_DEFAULT_STREAM,
+)
+from pygpulib.errors import ArgumentTypeError, DeviceError, PyGpuLibWarning
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable, Iterator
+    from typing import TypeAlias
+
+    from pygpulib.core.driver import Driver
+
+    # What a `stream=` argument may be: a Stream, 0 for the default one, a number, or any object
+    # with `__cuda_stream__`.
+    StreamLike: TypeAlias = object
+
+Argument = TypeVar("Argument")
+
+_DEFAULT_NAMES = {
+    DEFAULT_STREAM: "Default CUDA stream",
+    LEGACY_DEFAULT_STREAM: "Legacy default CUDA stream",
+    PER_THREAD_DEFAULT_STREAM: "Per-thread default CUDA stream",
+}
+
+
+class Stream:
+    """A queue of work that runs in order.
+
+    Build one with `create_stream`, or wrap the number of a foreign one.
+
+    Parameters
+    ----------
+    handle : int
+        The driver's number of the stream.
+    driver : Driver
+        The back end.
+    owns : bool
+        Whether the stream ends with this object.
+    external : bool
+        Whether somebody else made the stream.
+    """
+
+    __slots__ = ("__weakref__", "_destroy", "driver", "external", "handle")
+
+    def __init__(
+        self, handle: int, driver: Driver, *, owns: bool = False, external: bool = False
+    ) -> None:
+        self.handle = handle
+        self.driver = driver
+        self.external = external
+        self._destroy = driver.destroy_stream if owns else None
+
+    def __del__(self) -> None:
+        if getattr(self, "_destroy", None) is not None:
+            self._destroy(self.handle)  # type: ignore[misc]
+
+    def __int__(self) -> int:
+        return self.handle
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """Return the version of this protocol and the stream's number."""
+        return (0, self.handle)
+
+    def __repr__(self) -> str:
+        if self.handle in _DEFAULT_NAMES:
+            return f"<{_DEFAULT_NAMES[self.handle]}>"
+        return f"<{'External ' if self.external else ''}CUDA stream {self.handle}>"
+
+    def synchronize(self) -> None:
+        """Wait until all work given to this stream so far is done."""
+        self.driver.synchronize_stream(self.handle)
+
+    @contextmanager
+    def auto_synchronize(self) -> Iterator[Stream]:
+        """Return a context that waits for the stream when it ends without an error."""
+        yield self
+        self.synchronize()
+
+    def add_callback(
+        self,
+        callback: Callable[[Stream, int, Argument | None], object],
+        arg: Argument | None = None,
+    ) -> None:
+        """Call a host function once all work given to this stream so far is done.
+
+        Parameters
+        ----------
+        callback : callable
+            Called as ``callback(stream, status, arg)`` with status 0. It must not use the
+            device. An exception that it raises becomes a warning.
+        arg : object, optional
+            Handed on.
+
+        Raises
+        ------
+        ArgumentTypeError
+            If `callback` cannot be called.
+
+        Examples
+        --------
+        >>> create_stream().add_callback(lambda stream, status, arg: print(arg), "done")
+        done
+        """
+        if not callable(callback):
+            raise ArgumentTypeError(
+                f"the argument callback is {callback!r}",
+                detail="expected a function of stream, status and arg",
+            )
+
+        def run() -> None:
+            try:
+                callback(self, 0, arg)
+            except Exception as error:
+                warnings.warn(
+                    f"Exception in stream callback: {error!r}", PyGpuLibWarning, stacklevel=1
+                )
+
+        self.driver.add_host_function(self.handle, run)
+
+    def async_done(self) -> asyncio.Future[Stream]:
+        """Return a future that is done once all work given to this stream so far is done.
+
+        Returns
+        -------
+        asyncio.Future
+            Its result is this stream. It belongs to the running event loop.
+
+        Raises
+        ------
+        DeviceError
+            If no event loop runs.
+        """
+        import asyncio
+
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError as cause:
+            raise DeviceError(
+                "async_done() was called where no asyncio event loop runs",
+                help="call it inside a coroutine, or use synchronize()",
+            ) from cause
+        future: asyncio.Future[Stream] = loop.create_future()
+
+        def resolve() -> None:
+            # The future may have been cancelled while the stream worked.
+            if not future.done():
+                future.set_result(self)
+
+        self.driver.add_host_function(
+            self.handle, lambda: _ignore(loop.call_soon_threadsafe(resolve))
+        )
+        return future
+
+
+def _ignore(result: object) -> None:
+    """Turn an expression into a statement."""
+
+
+class Event:
+    """A mark in the work of a stream.
+
+    Parameters
+    ----------
+    timing : bool
+        Whether the event also notes the time.
+    driver : Driver
+        The back end.
+    """
+
+    __slots__ = ("_is_recorded", "driver", "handle", "timing")
+
+    def __init__(self, driver: Driver, *, timing: bool = True) -> None:
+        self.driver = driver
+        self.timing = timing
+        self.handle = driver.create_event(timing)
+        self._is_recorded = False
+
+    def record(self, stream: StreamLike = 0) -> None:
+        """Mark the work given to a stream so far.
+
+        Parameters
+        ----------
+        stream : Stream or 0
+            The stream; 0 is the default one.
+        """
+        self.driver.record_event(self.handle, stream_handle(stream))
+        self._is_recorded = True
+
+    def query(self) -> bool:
+        """Return whether the marked work is done.
+
+        Raises
+        ------
+        DeviceError
+            If the event was never recorded.
+        """
+        self._require_record("query()")
+        return self.driver.query_event(self.handle)
+
+    def synchronize(self) -> None:
+        """Wait until the marked work is done; returns at once if nothing is marked."""
+        if self._is_recorded:
+            self.driver.synchronize_event(self.handle)
+
+    def wait(self, stream: StreamLike = 0) -> None:
+        """Let later work of a stream wait for the marked work.
+
+        Parameters
+        ----------
+        stream : Stream or 0
+            The stream that waits; 0 is the default one.
+        """
+        handle = stream_handle(stream)
+        if self._is_recorded:
+            self.driver.wait_event(handle, self.handle)
+
+    def elapsed_time(self, evtend: Event) -> float:
+        """Return the time from this event to another one, in milliseconds.
+
+        Parameters
+        ----------
+        evtend : Event
+            The later event.
+
+        Returns
+        -------
+        float
+            Milliseconds; negative if the other event was recorded first.
+
+        Raises
+        ------
+        DeviceError
+            If one of the two was never recorded, or was created with ``timing=False``.
+
+        Examples
+        --------
+        >>> start, end = create_event(), create_event()
+        >>> start.record()
+        >>> end.record()
+        >>> start.elapsed_time(end) >= 0
+        True
+        """
+        if not isinstance(evtend, Event):
+            raise ArgumentTypeError(
+                f"the argument evtend is {evtend!r}", detail="expected an event"
+            )
+        for event in (self, evtend):
+            if not event.timing:
+                raise DeviceError(
+                    "elapsed_time() was asked of an event that does not note the time",
+                    help="create it with cuda.event(timing=True)",
+                )
+            event._require_record("elapsed_time()")
+        return self.driver.elapsed_ms(self.handle, evtend.handle)
+
+    def _require_record(self, asked: str) -> None:
+        if not self._is_recorded:
+            raise DeviceError(
+                f"{asked} was asked of an event that was never recorded",
+                help="call event.record(stream) first",
+            )
+
+
+def create_stream() -> Stream:
+    """Return a new stream."""
+    driver = current_driver()
+    return Stream(driver.create_stream(), driver, owns=True)
+
+
+def create_event(timing: bool = True) -> Event:
+    """Return a new event.
+
+    Parameters
+    ----------
+    timing : bool
+        Whether it also notes the time, for `Event.elapsed_time`.
+    """
+    return Event(current_driver(), timing=bool(timing))
+
+
+def external_stream(ptr: int) -> Stream:
+    """Return a stream that somebody else made.
+
+    Parameters
+    ----------
+    ptr : int
+        The driver's number of the stream.
+
+    Returns
+    -------
+    Stream
+        It does not end the foreign stream.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If `ptr` is not an integer.
+    """
+    if isinstance(ptr, bool) or not isinstance(ptr, int):
+        raise ArgumentTypeError(
+            f"the argument ptr is {ptr!r}", detail="ptr for external stream must be an int"
+        )
+    return Stream(ptr, current_driver(), external=True)
+
+
+def default_stream() -> Stream:
+    """Return the stream that work without a ``stream=`` goes to."""
+    return Stream(DEFAULT_STREAM, current_driver())
+
+
+def legacy_default_stream() -> Stream:
+    """Return CUDA's legacy default stream."""
+    return Stream(LEGACY_DEFAULT_STREAM, current_driver())
+
+
+def per_thread_default_stream() -> Stream:
+    """Return CUDA's default stream of the calling thread."""
+    return Stream(PER_THREAD_DEFAULT_STREAM, current_driver())
+
+
+def stream_handle(stream: StreamLike) -> int:
+    """Return the driver's number of anything that a ``stream=`` argument may be.
+
+    Parameters
+    ----------
+    stream : Stream, int, None, or an object with ``__cuda_stream__``
+        0 and None are the default stream.
+
+    Returns
+    -------
+    int
+        The number.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If it is none of these.
+
+    Examples
+    --------
+    >>> stream_handle(0)
+    0
+    """
+    if isinstance(stream, Stream):
+        return stream.handle
+    if stream is None:
+        return DEFAULT_STREAM
+    if hasattr(stream, "__cuda_stream__"):
+        return int(stream.__cuda_stream__()[1])
+    try:
+        return operator.index(stream)  # type: ignore[arg-type]
+    except TypeError as cause:
+        raise ArgumentTypeError(
+            f"the argument stream is {stream!r}",
+            detail="expected a stream, 0 for the default stream, or an object with __cuda_stream__",
+            help="create one with cuda.stream()",
+        ) from cause
