@@ -1,0 +1,1 @@
+"""The CPU back end: gangs of threads as SIMD values, in native code."""
