@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from enum import Enum
-from functools import cache
+from functools import cache, partial
+from operator import attrgetter
 from typing import Any, cast
 
-from pygpulib.jit.ir.ops import Block, Call, Effect, For, If, Loop, Op, Scope, Value
+from pygpulib.jit.ir.ops import (
+    Binary,
+    BinaryKind,
+    Block,
+    Call,
+    Const,
+    ConstantData,
+    Effect,
+    For,
+    Function,
+    If,
+    Loop,
+    Op,
+    Scope,
+    Undefined,
+    Value,
+)
 
 
 class FieldKind(Enum):
@@ -30,8 +47,8 @@ _BY_ANNOTATION = {
 }
 
 
-def _class_of(op: Op) -> type[object]:
-    return type(op)
+def _class_of(op: Op) -> Hashable:
+    return cast("Hashable", type(op))
 
 
 @cache
@@ -57,14 +74,45 @@ def _names(
 ) -> tuple[tuple[str, bool], ...]:
     return tuple(
         (name, kind is several)
-        for name, kind in fields_of(op_class)
+        for name, kind in fields_of(cast("Hashable", op_class))
         if kind is single or kind is several
     )
 
 
-def _collect(op: Op, single: FieldKind, several: FieldKind) -> tuple[Value, ...]:
+Reader = Callable[[Any], tuple[Value, ...]]
+
+
+class _Readers(dict[type[Any], Reader]):
+    """By class of operation: what reads the values of one kind. Read often, so made to measure."""
+
+    def __init__(self, single: FieldKind, several: FieldKind) -> None:
+        self.kinds = (single, several)
+
+    def __missing__(self, op_class: type[Any]) -> Reader:
+        names = _names(cast("Hashable", op_class), *self.kinds)
+        self[op_class] = reader = self._make(op_class, names)
+        return reader
+
+    def _make(self, op_class: type[Any], names: tuple[tuple[str, bool], ...]) -> Reader:
+        optional = {f.name for f in dataclasses.fields(op_class) if "None" in str(f.type)}
+        is_plain = optional.isdisjoint(name for name, _ in names)
+        get: Any = attrgetter(*(name for name, _ in names)) if names else None
+        match [is_several for _, is_several in names]:
+            case []:
+                return lambda _: ()
+            case [True]:
+                return cast("Reader", get)
+            case [False] if is_plain:
+                return lambda op: (get(op),)
+            case kinds if is_plain and not any(kinds):
+                return cast("Reader", get)
+            case _:
+                return partial(_collect, names)
+
+
+def _collect(names: tuple[tuple[str, bool], ...], op: Op) -> tuple[Value, ...]:
     found: list[Value] = []
-    for name, is_several in _names(_class_of(op), single, several):
+    for name, is_several in names:
         value = getattr(op, name)
         if is_several:
             found.extend(value)
@@ -73,19 +121,24 @@ def _collect(op: Op, single: FieldKind, several: FieldKind) -> tuple[Value, ...]
     return tuple(found)
 
 
+_OPERANDS = _Readers(FieldKind.OPERAND, FieldKind.OPERANDS)
+_RESULTS = _Readers(FieldKind.RESULT, FieldKind.RESULTS)
+
+
 def operands_of(op: Op) -> tuple[Value, ...]:
     """Return the values that the operation itself reads (not those read in nested blocks)."""
-    return _collect(op, FieldKind.OPERAND, FieldKind.OPERANDS)
+    return _OPERANDS[op.__class__](op)
 
 
 def results_of(op: Op) -> tuple[Value, ...]:
     """Return the values that the operation defines."""
-    return _collect(op, FieldKind.RESULT, FieldKind.RESULTS)
+    return _RESULTS[op.__class__](op)
 
 
 @cache
 def _block_names(op_class: type[Any]) -> tuple[str, ...]:
-    return tuple(name for name, kind in fields_of(op_class) if kind is FieldKind.BLOCK)
+    fields = fields_of(cast("Hashable", op_class))
+    return tuple(name for name, kind in fields if kind is FieldKind.BLOCK)
 
 
 def blocks_of(op: Op) -> tuple[Block, ...]:
@@ -135,6 +188,50 @@ def substitute(block: Block, values: Mapping[Value, Value]) -> Block:
         changed = changed or new is not op
         ops.append(new)
     return Block(block.params, tuple(ops)) if changed else block
+
+
+Transform = Callable[[Op], "Sequence[Op] | None"]
+"""What to put in an operation's place; None keeps it."""
+
+
+def rebuild(block: Block, transform: Transform, values: dict[Value, Value]) -> Block:
+    """Return the block with each operation exchanged for what ``transform`` gives.
+
+    Operations come in the order of execution, nested blocks before the operation that holds
+    them. ``transform`` sees operands and blocks that are already new. Where it drops a result, it
+    enters what takes its place in ``values``.
+
+    Parameters
+    ----------
+    block : Block
+        What to rebuild; the same object is returned where nothing changed.
+    transform : callable
+        Called once for every operation.
+    values : dict
+        What to put for which value; ``transform`` may add to it.
+    """
+    changed = False
+    ops: list[Op] = []
+    for op in block.ops:
+        new = replace_values(op, values) if values else op
+        if _block_names(_class_of(op)):
+            new = replace_blocks(new, lambda nested: rebuild(nested, transform, values))
+        made = transform(new)
+        if made is None:
+            ops.append(new)
+            changed = changed or new is not op
+        else:
+            ops.extend(made)
+            changed = True
+    return Block(block.params, tuple(ops)) if changed else block
+
+
+def rebuild_function(
+    function: Function, transform: Transform, values: dict[Value, Value] | None = None
+) -> Function:
+    """Return the function with its body rebuilt, see :func:`rebuild`."""
+    body = rebuild(function.body, transform, {} if values is None else values)
+    return function if body is function.body else dataclasses.replace(function, body=body)
 
 
 def clone(block: Block, values: Mapping[Value, Value] | None = None) -> Block:
@@ -190,3 +287,54 @@ def is_pure(op: Op) -> bool:
         and not op.is_terminator
         and not isinstance(op, If | For | Loop | Scope)
     )
+
+
+_COMMUTATIVE = frozenset(
+    {
+        BinaryKind.ADD,
+        BinaryKind.MULTIPLY,
+        BinaryKind.AND,
+        BinaryKind.OR,
+        BinaryKind.XOR,
+    }
+)
+
+
+def expression_key(op: Op, values: Mapping[Value, Value] | None = None) -> Hashable | None:
+    """Return what two operations have in common exactly if they compute the same.
+
+    Parameters
+    ----------
+    op : Op
+        A pure operation.
+    values : mapping, optional
+        Values to read in place of the operands.
+
+    Returns
+    -------
+    hashable or None
+        None for operations that are never the same as another.
+    """
+    match op:
+        case Undefined() | ConstantData():
+            return None
+        case Const(result, value):
+            # 0.0 and -0.0 are equal but not the same; so are True and 1.
+            return (Const, result.type, repr(value))
+        case Binary(kind, left, right, _, strict):
+            if values:
+                left, right = values.get(left, left), values.get(right, right)
+            if kind in _COMMUTATIVE and id(left) > id(right):
+                left, right = right, left
+            return (kind, left, right, strict)
+        case _:
+            operands = operands_of(op)
+            if values:
+                operands = tuple(values.get(value, value) for value in operands)
+            attributes = tuple(
+                getattr(op, name)
+                for name, kind in fields_of(_class_of(op))
+                if kind is FieldKind.ATTRIBUTE
+            )
+            types = tuple(value.type for value in results_of(op))
+            return (_class_of(op), operands, attributes, types)
