@@ -1,0 +1,47 @@
+"""Short ways to write the lowerings that come in a single and a double precision."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from pygpulib.core.dtypes import ALL_DTYPES, float32, float64
+from pygpulib.jit.intrinsics.scalars import Real
+from pygpulib.jit.ir.intrinsic import Compose, Extern
+
+
+def libm(name: str) -> Extern:
+    """Call a function of C's mathematical library for each lane."""
+    return Extern({float32: f"{name}f", float64: name})
+
+
+def libdevice(name: str) -> Extern:
+    """Call a function of CUDA's device library."""
+    return Extern({float32: f"__nv_{name}f", float64: f"__nv_{name}"})
+
+
+def composed(single: Callable[..., object], double: Callable[..., object]) -> Compose:
+    """Expand to functions of the kernel language for float32 and float64."""
+    return Compose({float32: single, float64: double})
+
+
+def generic(function: Callable[..., object]) -> Compose:
+    """Expand to one function of the kernel language for every real type."""
+    return Compose({dtype: function for dtype in ALL_DTYPES if not dtype.is_complex})
+
+
+def evaluate(function: Callable[..., object], *operands: Real) -> Real:
+    """Apply a function of float64 as IEEE arithmetic does: no exceptions and no warnings.
+
+    The result has the type of the first operand.
+    """
+    kind = type(operands[0]) if isinstance(operands[0], np.floating) else float
+    with np.errstate(all="ignore"):
+        return kind(function(*(np.float64(operand) for operand in operands)))  # type: ignore[arg-type]
+
+
+def python_spelling(name: str) -> tuple[object, ...]:
+    """Return the function of ``math``, in versions of Python that have it."""
+    return (getattr(math, name),) if hasattr(math, name) else ()

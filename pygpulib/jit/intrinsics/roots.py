@@ -1,0 +1,53 @@
+"""Powers and roots."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pygpulib.core.dtypes import float32, float64
+from pygpulib.jit.intrinsics import rules
+from pygpulib.jit.intrinsics.lowerings import evaluate, libdevice, libm, python_spelling
+from pygpulib.jit.intrinsics.scalars import Real
+from pygpulib.jit.ir.intrinsic import intrinsic
+
+_ULP = {float32: 2.0, float64: 2.0}
+
+
+@intrinsic(
+    rule=rules.real_function(2),
+    cpu=libm("pow"),
+    cuda=libdevice("pow"),
+    ulp=_ULP,
+    samples="power",
+    spellings=(math.pow, np.float_power),
+)
+def pow_(x: Real, y: Real) -> Real:
+    """Return ``x`` to the power ``y``, with the special values of C."""
+    return evaluate(np.power, x, y)
+
+
+@intrinsic(
+    rule=rules.real_function(1),
+    cpu=libm("cbrt"),
+    cuda=libdevice("cbrt"),
+    ulp=_ULP,
+    spellings=(*python_spelling("cbrt"), np.cbrt),
+)
+def cbrt(x: Real) -> Real:
+    """Return the cube root."""
+    return evaluate(np.cbrt, x)
+
+
+@intrinsic(
+    rule=rules.real_function(2),
+    cpu=libm("hypot"),
+    cuda=libdevice("hypot"),
+    ulp=_ULP,
+    samples="pair",
+    spellings=(math.hypot, np.hypot),
+)
+def hypot(x: Real, y: Real) -> Real:
+    """Return the length of the vector (``x``, ``y``), without overflow on the way."""
+    return evaluate(np.hypot, x, y)

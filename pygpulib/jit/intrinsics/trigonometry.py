@@ -1,0 +1,105 @@
+"""Trigonometric functions and their inverses."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pygpulib.core.dtypes import float32, float64
+from pygpulib.jit.intrinsics import rules
+from pygpulib.jit.intrinsics.lowerings import evaluate, libdevice, libm
+from pygpulib.jit.intrinsics.scalars import Real
+from pygpulib.jit.ir.intrinsic import intrinsic
+
+_ULP = {float32: 2.0, float64: 2.0}
+
+
+@intrinsic(
+    rule=rules.real_function(1),
+    cpu=libm("sin"),
+    cuda=libdevice("sin"),
+    ulp=_ULP,
+    samples="angle",
+    spellings=(math.sin, np.sin),
+)
+def sin(x: Real) -> Real:
+    """Return the sine of an angle in radians."""
+    return evaluate(np.sin, x)
+
+
+@intrinsic(
+    rule=rules.real_function(1),
+    cpu=libm("cos"),
+    cuda=libdevice("cos"),
+    ulp=_ULP,
+    samples="angle",
+    spellings=(math.cos, np.cos),
+)
+def cos(x: Real) -> Real:
+    """Return the cosine of an angle in radians."""
+    return evaluate(np.cos, x)
+
+
+@intrinsic(
+    rule=rules.real_function(1),
+    cpu=libm("tan"),
+    cuda=libdevice("tan"),
+    ulp=_ULP,
+    samples="angle",
+    spellings=(math.tan, np.tan),
+)
+def tan(x: Real) -> Real:
+    """Return the tangent of an angle in radians."""
+    return evaluate(np.tan, x)
+
+
+@intrinsic(
+    rule=rules.real_function(1),
+    cpu=libm("asin"),
+    cuda=libdevice("asin"),
+    ulp=_ULP,
+    samples="unit",
+    spellings=(math.asin, np.arcsin),
+)
+def asin(x: Real) -> Real:
+    """Return the angle in [-pi/2, pi/2] whose sine is ``x``."""
+    return evaluate(np.arcsin, x)
+
+
+@intrinsic(
+    rule=rules.real_function(1),
+    cpu=libm("acos"),
+    cuda=libdevice("acos"),
+    ulp=_ULP,
+    samples="unit",
+    spellings=(math.acos, np.arccos),
+)
+def acos(x: Real) -> Real:
+    """Return the angle in [0, pi] whose cosine is ``x``."""
+    return evaluate(np.arccos, x)
+
+
+@intrinsic(
+    rule=rules.real_function(1),
+    cpu=libm("atan"),
+    cuda=libdevice("atan"),
+    ulp=_ULP,
+    spellings=(math.atan, np.arctan),
+)
+def atan(x: Real) -> Real:
+    """Return the angle in [-pi/2, pi/2] whose tangent is ``x``."""
+    return evaluate(np.arctan, x)
+
+
+@intrinsic(
+    rule=rules.real_function(2),
+    cpu=libm("atan2"),
+    cuda=libdevice("atan2"),
+    ulp=_ULP,
+    samples="pair",
+    spellings=(math.atan2, np.arctan2),
+)
+def atan2(y: Real, x: Real) -> Real:
+    """Return the angle of the point (``y``, ``x``), in [-pi, pi]."""
+    return evaluate(np.arctan2, y, x)
