@@ -132,7 +132,7 @@ class Machine:
             case ir.Raise():
                 self._raise(op, frame, mask)
             case ir.Unreachable():
-                self._state.fail(op, _first(mask), "control came to an unreachable place")
+                raise self._state.fault(op, _first(mask), "control came to an unreachable place")
             case _:
                 assert_never(op)
 
@@ -208,7 +208,7 @@ class Machine:
         while active.any():
             if iterations == self._state.max_iterations:
                 problem = f"a loop has not ended after {iterations} iterations"
-                self._state.fail(op, _first(active), problem)
+                raise self._state.fault(op, _first(active), problem)
             iterations += 1
             frame.values.update(zip(op.body.params, carried, strict=True))
             active, carried = self._iterate(op, frame, active, exits, end)

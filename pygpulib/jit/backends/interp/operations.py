@@ -90,8 +90,7 @@ def access(state: State, frame: Frame, op: MemoryOp, mask: Mask) -> None:
                 index = values[op.index][cause.lane]
                 array = f" of array {op.access.array!r}" if op.access else ""
                 problem = f"the access to index {index}{array} is wrong: {cause.problem}"
-                # The chain would only repeat the problem.
-                state.fail(op, cause.lane, problem)
+                raise state.fault(op, cause.lane, problem) from None
         case _:
             assert_never(op)
 
@@ -197,7 +196,7 @@ def _wait(state: State, frame: Frame, op: ir.Barrier, mask: Mask) -> None:
     else:
         late = np.flatnonzero(is_missing & is_here.any(axis=1, keepdims=True))
     if late.size:
-        state.fail(op, int(late[0]), "a barrier is not reached by all threads")
+        raise state.fault(op, int(late[0]), "a barrier is not reached by all threads")
     if op.predicate is None:
         return
     holds = (frame.values[op.predicate] != 0).reshape(by_block)

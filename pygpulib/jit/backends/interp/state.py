@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -172,11 +172,11 @@ class State:
     outcome: Outcome
     shared: dict[object, Addresses] = field(default_factory=dict)
 
-    def fail(self, op: ir.Op, lane: int, problem: str) -> NoReturn:
-        """Raise a fault that names the source line, the thread and the operation."""
+    def fault(self, op: ir.Op, lane: int, problem: str) -> KernelFault:
+        """Return a fault that names the source line, the thread and the operation."""
         block, thread = self.lanes.place(lane)
         where = f"{op.span}: " if op.span else ""
-        raise KernelFault(
+        return KernelFault(
             f"{where}{problem}",
             detail=f"in thread {thread} of block {block}, at the operation: {format_op(op)}",
         )
