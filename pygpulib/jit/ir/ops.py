@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, ClassVar
 from pygpulib.core.dtypes import DType
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
 
     from pygpulib.errors import Span
@@ -613,7 +615,8 @@ class Function:
     """A kernel, or a device function that could not be inlined.
 
     ``params`` are scalars and pointers; ``body`` has no parameters of its own and ends in
-    ``Return``; a kernel returns nothing.
+    ``Return``; a kernel returns nothing. ``param_ranges`` promises that an integer parameter (the
+    extent of an array, say) lies between two numbers, both included.
     """
 
     name: str
@@ -624,3 +627,4 @@ class Function:
     errors: tuple[ErrorEntry, ...] = ()
     callees: tuple[Function, ...] = ()
     span: Span | None = None
+    param_ranges: Mapping[Value, tuple[int, int]] = field(default_factory=dict)
