@@ -1,0 +1,194 @@
+"""A kernel on this processor: native code per variant, compiled when a launch needs it.
+
+Where a kernel can fail, word 6 of its argument block is the address of a *fault record* of
+8-byte words: 0 whether a thread has claimed it (0 or 1, by compare and exchange; only the first
+thread reports), 1 number of the error, 2-4 block, 5-7 thread, 8 number of details, from 9 on the
+details as int64.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from typing import TYPE_CHECKING
+
+from pygpulib.core.dtypes import DType
+from pygpulib.errors import KernelFault
+from pygpulib.jit.backends.cpu import engine
+from pygpulib.jit.backends.cpu.pool import KERNEL_TYPE, get_num_threads, shared_pool
+from pygpulib.jit.backends.cpu.target import CpuVariant, choose_variant, host_target
+from pygpulib.jit.backends.protocol import HEADER_WORDS
+from pygpulib.jit.ir import ops as ir
+from pygpulib.jit.ir.rewrite import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pygpulib.core.driver import LaunchShape
+    from pygpulib.jit import types
+    from pygpulib.jit.backends.cpu.target import CpuTarget
+    from pygpulib.jit.backends.protocol import Launcher
+
+# The launch shape that stands for a kernel which has not been launched yet.
+_TYPICAL_BLOCK = (256, 1, 1)
+
+_FAULT_WORDS = 16
+_Header = ctypes.c_int64 * HEADER_WORDS
+_FaultRecord = ctypes.c_int64 * _FAULT_WORDS
+
+
+class CpuKernel:
+    """A kernel whose variants are compiled one by one.
+
+    Parameters
+    ----------
+    name : str
+        What the user calls it.
+    emit : callable
+        Gives the LLVM IR of a variant; the function has the name passed second.
+    preferred_axes : sequence of int
+        Axes of a block, best first, for the lanes of a gang.
+    max_width : int
+        Widest gang worth having.
+    errors : sequence of ErrorEntry
+        What can go wrong while the kernel runs.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        emit: Callable[[CpuVariant, str], str],
+        *,
+        preferred_axes: Sequence[int] = (0, 1, 2),
+        max_width: int = 32,
+        errors: Sequence[ir.ErrorEntry] = (),
+    ) -> None:
+        self.name = name
+        self._emit = emit
+        self._preferred_axes = preferred_axes
+        self._max_width = max_width
+        self._errors = errors
+        self._addresses: dict[CpuVariant, int] = {}
+        self._by_block: dict[tuple[int, int, int], int] = {}
+        self._lock = threading.Lock()
+
+    def address(self, block: tuple[int, int, int]) -> int:
+        """Return the address of the code for a block shape, compiled if need be."""
+        found = self._by_block.get(block)
+        if found is None:
+            with self._lock:
+                found = self._by_block[block] = self._compile(self._variant(block))
+        return found
+
+    def _variant(self, block: tuple[int, int, int]) -> CpuVariant:
+        return choose_variant(block, self._preferred_axes, self._max_width)
+
+    def _compile(self, variant: CpuVariant) -> int:
+        found = self._addresses.get(variant)
+        if found is None:
+            text = self._emit(variant, "kernel")
+            found = engine.load(engine.assemble(text, host_target()), "kernel")
+            self._addresses[variant] = found
+        return found
+
+    def run(self, shape: LaunchShape, arguments_address: int) -> None:
+        """Run the grid on the pool, or a single block on the caller."""
+        address = self.address(shape.block)
+        record = _FaultRecord() if self._errors else None
+        header = _Header.from_address(arguments_address)
+        fault_address = ctypes.addressof(record) if record is not None else 0
+        header[:] = [*shape.grid, *shape.block, fault_address, shape.shared_bytes]
+        blocks = count_blocks(shape)
+        pool = shared_pool() if blocks > 1 and get_num_threads() > 1 else None
+        if pool is None:
+            KERNEL_TYPE(address)(arguments_address, 0, blocks, 0)
+        else:
+            pool.run(address, arguments_address, blocks)
+        if record is not None and record[0]:
+            raise self._fault(record)
+
+    def _fault(self, record: ctypes.Array[ctypes.c_int64]) -> Exception:
+        entry = self._errors[record[1]]
+        details = record[9 : 9 + record[8]]
+        message = entry.message.format(*details) if details else entry.message
+        block, thread = tuple(record[2:5]), tuple(record[5:8])
+        where = f"In kernel {self.name}, block {block}, thread {thread}"
+        if entry.span is not None:
+            where += f", at {entry.span}"
+        text = f"{message}\n{where}" if message else where
+        try:
+            return entry.exception(text)
+        except TypeError:
+            # The user's class wants other arguments than a message.
+            return KernelFault(f"{entry.exception.__name__}: {text}")
+
+    def bind(
+        self,
+        shape: LaunchShape,
+        argument_types: Sequence[types.Type],
+        parameter_types: Sequence[types.Type],
+        fallback: Launcher,
+    ) -> Launcher | None:
+        """Return a native function that checks and unboxes the arguments and launches."""
+        if self._errors:
+            return None
+        from pygpulib.jit.backends.cpu.entry import make_entry
+
+        address = self.address(shape.block)
+        return make_entry(shape, address, tuple(argument_types), tuple(parameter_types), fallback)
+
+    def _text(self) -> str:
+        variants = list(self._addresses) or [self._variant(_TYPICAL_BLOCK)]
+        return self._emit(variants[-1], "kernel")
+
+    def llvm_text(self) -> str:
+        """Return the optimized LLVM IR of the newest variant."""
+        return engine.optimized_text(self._text(), host_target())
+
+    def assembly_text(self) -> str:
+        """Return the assembly of the newest variant."""
+        return engine.assembly_text(self._text(), host_target())
+
+
+def count_blocks(shape: LaunchShape) -> int:
+    """Return the number of blocks of a launch."""
+    return shape.grid[0] * shape.grid[1] * shape.grid[2]
+
+
+def widest_gang(function: ir.Function, target: CpuTarget) -> int:
+    """Return how many threads to run as one vector: what fills four vector registers.
+
+    Four independent operations hide the latency of one; more values than that do not fit.
+    """
+    accessed = [
+        value.type.size_bytes
+        for op in walk(function.body)
+        if isinstance(op, ir.Load | ir.Store | ir.Atomic)
+        for value in (op.result if isinstance(op, ir.Load) else op.value,)
+        if isinstance(value.type, DType)
+    ]
+    return max(8, min(32, 4 * target.vector_bytes // max(accessed, default=4)))
+
+
+def compile_kernel(function: ir.Function) -> CpuKernel:
+    """Prepare optimized IR for this processor.
+
+    Parameters
+    ----------
+    function : ir.Function
+        A kernel.
+
+    Returns
+    -------
+    CpuKernel
+        It compiles when it is launched.
+    """
+    from pygpulib.jit.backends.cpu.emit import emit_kernel
+
+    target = host_target()
+    return CpuKernel(
+        function.name,
+        lambda variant, name: emit_kernel(function, variant, target, name),
+        max_width=widest_gang(function, target),
+        errors=function.errors,
+    )

@@ -1,0 +1,84 @@
+"""What the call path asks of a back end; the back ends know nothing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+from pygpulib.core.driver import Executable
+from pygpulib.errors import NoDeviceError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pygpulib.core.driver import Driver, LaunchShape
+    from pygpulib.jit import types
+    from pygpulib.jit.ir import ops as ir
+
+HEADER_WORDS = 8
+"""Words before the argument words, for the back end's own use."""
+
+Launcher = Callable[..., None]
+"""Launches one kernel in one shape; takes the kernel's arguments."""
+
+
+class CompiledKernel(Executable, Protocol):
+    """A kernel compiled for one list of parameter types; it may still grow per launch shape."""
+
+    def run(self, shape: LaunchShape, arguments_address: int) -> None:
+        """Run the grid.
+
+        `arguments_address` points to `HEADER_WORDS` words for the back end's own use and, after them, the
+        argument words; all are 8 bytes and may be overwritten.
+        """
+        ...
+
+    def bind(
+        self,
+        shape: LaunchShape,
+        argument_types: Sequence[types.Type],
+        parameter_types: Sequence[types.Type],
+        fallback: Launcher,
+    ) -> Launcher | None:
+        """Return a short cut for launches of one shape, or None where there is none.
+
+        Parameters
+        ----------
+        shape : LaunchShape
+            The launch shape.
+        argument_types : sequence of Type
+            Types of the arguments that the short cut takes.
+        parameter_types : sequence of Type
+            Types that the kernel was compiled for; the arguments convert to them.
+        fallback : callable
+            What to call with all other arguments.
+        """
+        ...
+
+    def llvm_text(self) -> str:
+        """Return the LLVM IR as the code generator sees it."""
+        ...
+
+    def assembly_text(self) -> str:
+        """Return the machine code as assembly."""
+        ...
+
+
+class CompilerBackend(Protocol):
+    """Compiles optimized IR for the devices of one driver."""
+
+    def __call__(self, function: ir.Function) -> CompiledKernel:
+        """Compile a kernel."""
+        ...
+
+
+def find_backend(driver: Driver) -> CompilerBackend:
+    """Return the compiler that makes code for a driver's devices."""
+    if driver.name == "cpu":
+        from pygpulib.jit.backends.cpu.executable import compile_kernel
+
+        return compile_kernel
+    raise NoDeviceError(
+        f"this version of pygpulib does not compile kernels for the back end {driver.name!r}",
+        help="set PYGPULIB_BACKEND=cpu: the same program runs on the processor",
+    )

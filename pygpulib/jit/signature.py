@@ -1,0 +1,195 @@
+"""From the arguments of a call to the types that a kernel is compiled for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pygpulib.core import dtypes
+from pygpulib.core.array import ndarray
+from pygpulib.errors import DTypeError, LaunchTypeError
+from pygpulib.jit import types
+
+INT64_MIN, INT64_END, UINT64_END = -(1 << 63), 1 << 63, 1 << 64
+
+
+class Argument(NamedTuple):
+    """An argument as a kernel sees it.
+
+    Attributes
+    ----------
+    type : Type
+        Its type.
+    value : object
+        A number, an array or a tuple; what another library's object was exchanged for.
+    """
+
+    type: types.Type
+    value: object
+
+
+def typeof(value: object, name: str = "", position: int = 0) -> types.Type:
+    """Return the type that a value has as an argument of a kernel.
+
+    Parameters
+    ----------
+    value : object
+        A number, an array of NumPy or of this package, a tuple of such, None, or anything that
+        shares its memory by DLPack or the array interface.
+    name : str, optional
+        Name of the parameter, for messages.
+    position : int, optional
+        Its position, from 0.
+
+    Returns
+    -------
+    Type
+        The type.
+
+    Raises
+    ------
+    LaunchTypeError
+        If kernels do not take such a value.
+
+    Examples
+    --------
+    >>> typeof(1), typeof(1.5), typeof(np.float32(1)), typeof(np.zeros((2, 3)).T)
+    (int64, float64, float32, array(float64, 2d, F))
+    """
+    return interpret(value, name, position).type
+
+
+def interpret(value: object, name: str = "", position: int = 0) -> Argument:
+    """Return the type of an argument, and the value to hand over; see :func:`typeof`."""
+    rule = _RULES.get(type(value))
+    where = _Place(name, position)
+    if rule is not None:
+        return Argument(rule(value, where), value)
+    return _interpret_other(value, where)
+
+
+class _Place(NamedTuple):
+    """Which argument a message is about."""
+
+    name: str
+    position: int
+
+    def __str__(self) -> str:
+        if not self.name:
+            return "the value"
+        return f"the argument {self.name!r} (position {self.position + 1})"
+
+
+@lru_cache(maxsize=256)
+def _array_type(
+    dtype: np.dtype[np.generic], ndim: int, layout: str, readonly: bool
+) -> types.ArrayType:
+    return types.ArrayType(dtypes.from_numpy(dtype), ndim, layout, readonly)
+
+
+def _type_of_array(array: np.ndarray[Any, Any], where: _Place) -> types.Type:
+    flags = array.flags
+    if not flags.aligned:
+        raise LaunchTypeError(
+            f"{where} is an array whose elements are not aligned in memory",
+            help="pass np.require(a, requirements='A'), a copy that is aligned",
+        )
+    layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
+    try:
+        return _array_type(array.dtype, array.ndim, layout, not flags.writeable)
+    except DTypeError as cause:
+        raise LaunchTypeError(
+            f"{where} is an array of dtype {array.dtype}, which kernels do not take",
+            help="convert it with a.astype(...) first",
+        ) from cause
+
+
+def _type_of_device_array(array: ndarray, where: _Place) -> types.Type:
+    if array.host_view is not None:
+        return _type_of_array(array.host_view, where)
+    layout = "C" if array.is_c_contiguous() else "F" if array.is_f_contiguous() else "A"
+    try:
+        return _array_type(array.dtype, array.ndim, layout, array.buffer.is_readonly)
+    except DTypeError as cause:
+        raise LaunchTypeError(
+            f"{where} is an array of dtype {array.dtype}, which kernels do not take"
+        ) from cause
+
+
+def _type_of_int(value: int, where: _Place) -> types.Type:
+    if INT64_MIN <= value < INT64_END:
+        return types.int64
+    if 0 <= value < UINT64_END:
+        return types.uint64
+    raise LaunchTypeError(
+        f"{where} is {value}, which does not fit into 64 bits",
+        detail="expected -2**63 to 2**64 - 1",
+    )
+
+
+_TypeRule = Callable[[Any, _Place], types.Type]
+
+
+def _constant_rule(type_: types.Type) -> _TypeRule:
+    return lambda _value, _where: type_
+
+
+_RULES: dict[type, _TypeRule] = {
+    **{row.numpy.type: _constant_rule(types.scalar_type(row)) for row in dtypes.ALL_DTYPES},
+    np.ndarray: _type_of_array,
+    ndarray: _type_of_device_array,
+    bool: _constant_rule(types.boolean),
+    int: _type_of_int,
+    float: _constant_rule(types.float64),
+    complex: _constant_rule(types.complex128),
+    type(None): _constant_rule(types.none),
+}
+
+
+def _interpret_other(value: object, where: _Place) -> Argument:
+    """Interpret what is recognized by what it derives from or offers."""
+    if isinstance(value, tuple):
+        items = [interpret(item, *where) for item in value]
+        cls = type(value) if hasattr(value, "_fields") else None
+        type_ = types.TupleType(tuple(item.type for item in items), cls)
+        return Argument(type_, tuple(item.value for item in items))
+    if isinstance(value, np.ma.MaskedArray):
+        raise LaunchTypeError(
+            f"{where} is a masked array, and kernels do not see masks",
+            help="pass a.data and a.mask as two arguments, or a.filled(...)",
+        )
+    for base in (np.ndarray, ndarray, int, float, complex):
+        if isinstance(value, base):
+            return Argument(_RULES[base](value, where), value)
+    if isinstance(value, np.generic):
+        return Argument(_type_of_number(value, where), value)
+    array = _share(value, where)
+    return Argument(_RULES[type(array)](array, where), array)
+
+
+def _type_of_number(value: np.generic, where: _Place) -> types.Type:
+    """Return the type of another spelling of a scalar type, such as numpy.longlong."""
+    try:
+        return types.scalar_type(dtypes.from_numpy(value.dtype))
+    except DTypeError as cause:
+        raise LaunchTypeError(
+            f"{where} is a NumPy scalar of dtype {value.dtype}, which kernels do not take"
+        ) from cause
+
+
+def _share(value: object, where: _Place) -> object:
+    """Return an array over the memory that another library's object offers."""
+    if hasattr(value, "__cuda_array_interface__") or hasattr(value, "__dlpack__"):
+        from pygpulib.core.interop import as_cuda_array
+
+        return as_cuda_array(value)
+    if hasattr(value, "__array_interface__"):
+        return np.asarray(value)
+    raise LaunchTypeError(
+        f"{where} is of type {type(value).__name__}, which kernels do not take",
+        detail="expected a number, an array, or a tuple of these",
+        help="pass what the kernel needs of it as separate arguments",
+    )
