@@ -143,9 +143,11 @@ class ndarray(ArrayViews):  # noqa: N801  (NumPy's name for NumPy's notion)
         self.stream = stream
         self.ndim = len(layout.shape)
         self.size = element_count(layout.shape)
-        self.address = buffer.address + layout.offset
+        # The first element of an empty array may lie past the end of the memory.
+        offset = layout.offset if self.size else 0
+        self.address = buffer.address + offset
         self.host_view = buffer.driver.host_view(
-            buffer, layout.offset, layout.shape, layout.strides, dtype
+            buffer, offset, layout.shape, layout.strides, dtype
         )
 
     @classmethod

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pygpulib._config import config
-from pygpulib.errors import DeviceIndexError, NoDeviceError
+from pygpulib.errors import DeviceError, DeviceIndexError, NoDeviceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,6 +111,8 @@ class Device:
         return self
 
     def __exit__(self, *exception: object) -> None:
+        if not _thread.outer:
+            raise DeviceError("pop() was called more often than push()", help="call push() first")
         _thread.ordinal = _thread.outer.pop()
 
     def __eq__(self, other: object) -> bool:

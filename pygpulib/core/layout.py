@@ -43,6 +43,19 @@ def format_shape(shape: Sequence[int]) -> str:
     return f"({shape[0]},)" if len(shape) == 1 else f"({','.join(map(str, shape))})"
 
 
+def as_integers(value: object) -> Shape:
+    """Return an integer, or the integers of a sequence, as a tuple; TypeError for anything else.
+
+    Examples
+    --------
+    >>> as_integers(3), as_integers([4, 5])
+    ((3,), (4, 5))
+    """
+    if hasattr(value, "__index__") and getattr(value, "ndim", 0) == 0:
+        return (operator.index(value),)
+    return tuple(operator.index(entry) for entry in value)  # type: ignore[attr-defined]
+
+
 def normalize_shape(shape: object, argument: str = "shape") -> Shape:
     """Return a shape as a tuple of plain integers.
 
@@ -71,10 +84,7 @@ def normalize_shape(shape: object, argument: str = "shape") -> Shape:
     (3,)
     """
     try:
-        if hasattr(shape, "__index__") and getattr(shape, "ndim", 0) == 0:
-            lengths: Shape = (operator.index(shape),)
-        else:
-            lengths = tuple(operator.index(length) for length in shape)  # type: ignore[attr-defined]
+        lengths = as_integers(shape)
     except TypeError as cause:
         raise ArgumentTypeError(
             f"the argument {argument} is {shape!r}",
@@ -100,10 +110,7 @@ def normalize_strides(strides: object, ndim: int) -> Shape:
         If there are more or fewer than axes.
     """
     try:
-        if hasattr(strides, "__index__"):
-            steps: Shape = (operator.index(strides),)
-        else:
-            steps = tuple(operator.index(step) for step in strides)  # type: ignore[attr-defined]
+        steps = as_integers(strides)
     except TypeError as cause:
         raise ArgumentTypeError(
             f"the argument strides is {strides!r}",

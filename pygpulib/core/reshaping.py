@@ -6,13 +6,14 @@ from itertools import pairwise
 
 from pygpulib.core.layout import (
     Shape,
+    as_integers,
     contiguous_strides,
     element_count,
     is_c_contiguous,
     is_f_contiguous,
     normalize_shape,
 )
-from pygpulib.errors import ArgumentError, LayoutError, ShapeError
+from pygpulib.errors import ArgumentError, ArgumentTypeError, LayoutError, ShapeError
 
 
 def resolve_shape(old: Shape, new: object) -> Shape:
@@ -34,13 +35,21 @@ def resolve_shape(old: Shape, new: object) -> Shape:
     ------
     ShapeError
         If the numbers of elements differ, or more than one entry is ``-1``.
+    ArgumentTypeError
+        If an entry is not an integer.
 
     Examples
     --------
     >>> resolve_shape((4, 6), (3, -1))
     (3, 8)
     """
-    asked = (new,) if hasattr(new, "__index__") else tuple(new)  # type: ignore[arg-type]
+    try:
+        asked = as_integers(new)
+    except TypeError as cause:
+        raise ArgumentTypeError(
+            f"the argument newshape is {new!r}",
+            detail="expected an integer or a tuple of integers",
+        ) from cause
     unknown = [axis for axis, length in enumerate(asked) if length == -1]
     if len(unknown) > 1:
         raise ShapeError(
