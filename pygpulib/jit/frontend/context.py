@@ -43,6 +43,28 @@ class Source:
     outer: Mapping[str, object]
 
 
+@dataclass(frozen=True, slots=True)
+class CallKey:
+    """What one compilation of a function depends on.
+
+    Attributes
+    ----------
+    node : ast.FunctionDef or ast.Lambda
+        The function.
+    forms : tuple of types.Type
+        The types of the arguments.
+    literals : tuple
+        Their values where known, else None.
+    site : ast.AST or None
+        For functions defined in the kernel, the call: what they capture may differ there.
+    """
+
+    node: ast.FunctionDef | ast.Lambda
+    forms: tuple[types.Type, ...]
+    literals: tuple[object, ...]
+    site: ast.AST | None = None
+
+
 @dataclass(slots=True)
 class LoopState:
     """One attempt to compile a loop with certain types of its carried variables.
@@ -79,6 +101,8 @@ class Frame:
     ----------
     source : Source
         The function.
+    key : CallKey
+        What this call is compiled for; what one attempt learns about types is kept under it.
     variables : dict
         The local variables and what they are at this point of the program.
     enclosing : Frame or None
@@ -87,8 +111,6 @@ class Frame:
         The join of the types returned so far; None before the first ``return``.
     is_kernel : bool
         Whether ``return value`` is forbidden here.
-    key : object
-        What this call was compiled for; what one attempt learns about types is kept under it.
     loops : list of LoopState
         The loops around this point, innermost last.
     returned : list of Operand
@@ -96,11 +118,11 @@ class Frame:
     """
 
     source: Source
+    key: CallKey
     variables: dict[str, Operand] = field(default_factory=dict)
     enclosing: Frame | None = None
     result_type: types.Type | None = None
     is_kernel: bool = False
-    key: object = None
     loops: list[LoopState] = field(default_factory=list)
     returned: list[Operand] = field(default_factory=list)
 

@@ -1,0 +1,130 @@
+"""From a Python function and the types of its arguments to the IR of one function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pygpulib.errors import KernelTypeError
+from pygpulib.jit import types
+from pygpulib.jit.frontend import inline
+from pygpulib.jit.frontend.context import CallKey, Context, Frame
+from pygpulib.jit.frontend.source import load
+from pygpulib.jit.frontend.values import Operand, unflatten
+from pygpulib.jit.ir import ops as ir
+from pygpulib.jit.options import CompileOptions
+
+
+def compile_function(
+    py_func: Callable[..., object],
+    argument_types: tuple[types.Type, ...],
+    options: CompileOptions,
+    name: str | None = None,
+    is_kernel: bool = True,
+) -> ir.Function:
+    """Compile a Python function to IR for certain argument types.
+
+    Parameters
+    ----------
+    py_func : function
+        A kernel, or with ``is_kernel=False`` a function of numbers.
+    argument_types : tuple of types.Type
+        One per parameter; parameters left out at the end take their default values.
+    options : CompileOptions
+        What the user asked for.
+    name : str, optional
+        Name of the result; default: the function's own.
+    is_kernel : bool
+        Whether the function must return nothing. Otherwise the flat values of what it returns
+        are the results.
+
+    Returns
+    -------
+    ir.Function
+        Its parameters are the flat values of the arguments, in order.
+
+    Raises
+    ------
+    CompileError
+        If the function is not in the kernel language or does not fit the types.
+    """
+    ctx = Context(options)
+    frame, params, ops = _compile(ctx, py_func, argument_types, is_kernel)
+    return ir.Function(
+        name=name or frame.source.name,
+        params=params,
+        body=ir.Block((), ops),
+        result_types=(frame.result_type or types.none).flat(),
+        numeric=ir.NumericOptions(contract=options.fma, fastmath=options.fastmath),
+        errors=tuple(ctx.errors),
+        span=ctx.builder.span,
+    )
+
+
+def resolve_result_type(
+    py_func: Callable[..., object],
+    argument_types: tuple[types.Type, ...],
+    options: CompileOptions,
+) -> types.Type:
+    """Return the type of what a device function returns for certain argument types."""
+    frame, _, _ = _compile(Context(options), py_func, argument_types, False)
+    return frame.result_type or types.none
+
+
+def _compile(
+    ctx: Context,
+    py_func: Callable[..., object],
+    argument_types: tuple[types.Type, ...],
+    is_kernel: bool,
+) -> tuple[Frame, tuple[ir.Value, ...], tuple[ir.Op, ...]]:
+    source = load(py_func)
+    frame = Frame(source, CallKey(source.node, argument_types, ()), is_kernel=is_kernel)
+    ctx.frames.append(frame)  # where messages about the parameters point
+    arguments = source.node.args
+    names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
+    if arguments.vararg is not None:
+        names += [arguments.vararg.arg] * (len(argument_types) - len(names))
+    params: list[ir.Value] = []
+    operands: list[Operand] = []
+    for position, type_ in enumerate(argument_types):
+        name = names[position] if position < len(names) else ""
+        values = [
+            ir.Value(part, hint)
+            for part, hint in zip(type_.flat(), _hints(type_, name), strict=True)
+        ]
+        params += values
+        operands.append(unflatten(type_, iter(values), name))
+    with ctx.builder.collect() as defaults:
+        variables = inline.bind(ctx, py_func, source, operands)
+    ctx.frames.pop()
+    ops = inline.compile_frame(ctx, frame, variables)
+    ctx.frames.append(frame)
+    ctx.builder.span = ctx.span(source.node)
+    result = frame.result_type
+    if result is not None and not inline.is_runtime(result):
+        ctx.fail(
+            KernelTypeError,
+            f"{source.name} returns {result}, which exists only while a kernel is compiled",
+            source.node,
+            help="return numbers, tuples or arrays",
+        )
+    return frame, tuple(params), (*defaults, *ops)
+
+
+def _hints(type_: types.Type, name: str) -> list[str]:
+    """Return what people may call the flat values of a parameter."""
+    match type_:
+        case types.ScalarType(dtype) if dtype.is_complex:
+            return [f"{name}.real", f"{name}.imag"]
+        case types.ArrayType(_, ndim):
+            shape = [f"{name}.shape{axis}" for axis in range(ndim)]
+            return [name, *shape, *(f"{name}.stride{axis}" for axis in range(ndim))]
+        case types.TupleType(items):
+            return [
+                hint
+                for position, item in enumerate(items)
+                for hint in _hints(item, f"{name}.{position}")
+            ]
+        case types.ScalarType():
+            return [name]
+        case _:
+            return []

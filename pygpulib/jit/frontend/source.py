@@ -1,0 +1,250 @@
+"""Finding the syntax tree of a Python function, with true lines and columns."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import linecache
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import CodeType, FunctionType, MethodType
+
+from pygpulib.errors import (
+    ArgumentTypeError,
+    SourceUnavailableError,
+    Span,
+    UnsupportedSyntaxError,
+)
+from pygpulib.jit.diagnostics import describe
+from pygpulib.jit.frontend.context import Source
+
+_GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
+
+_CACHE_LIMIT = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class _Parsed:
+    """What depends on the code only, not on captured values."""
+
+    node: ast.FunctionDef | ast.Lambda
+    lines: tuple[str, ...]
+
+
+# Equal code objects of different files are equal, hence the file name in the key.
+_cache: dict[tuple[str, CodeType], _Parsed] = {}
+
+
+class Outer(Mapping[str, object]):
+    """The names that a function sees from outside: captured variables, globals, builtins.
+
+    Values are read when they are asked for, so that functions defined later are found.
+    """
+
+    def __init__(self, function: FunctionType) -> None:
+        cells = function.__closure__ or ()
+        self._cells = dict(zip(function.__code__.co_freevars, cells, strict=True))
+        self._globals = function.__globals__
+
+    def __getitem__(self, name: str) -> object:
+        if name in self._cells:
+            try:
+                return self._cells[name].cell_contents
+            except ValueError:  # the enclosing function has not assigned it yet
+                raise KeyError(name) from None
+        if name in self._globals:
+            return self._globals[name]
+        return vars(builtins)[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._cells, **self._globals, **vars(builtins)})
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def unwrap(function: object) -> object:
+    """Return the Python function inside a compiled one."""
+    while not isinstance(function, FunctionType):
+        inner = getattr(function, "py_func", None)
+        if inner is None:
+            break
+        function = inner
+    return function
+
+
+def load(function: Callable[..., object]) -> Source:
+    """Return the source of a Python function.
+
+    Parameters
+    ----------
+    function : function
+        Defined with ``def`` or ``lambda``; objects that hold one as ``py_func`` will do.
+
+    Returns
+    -------
+    Source
+        Its syntax tree and its surroundings.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If it is not a Python function.
+    SourceUnavailableError
+        If the file cannot be read or does not match the function.
+    UnsupportedSyntaxError
+        If it is a generator or a coroutine.
+    """
+    unwrapped = unwrap(function)
+    if isinstance(unwrapped, MethodType):
+        raise ArgumentTypeError(
+            f"{unwrapped.__qualname__} is a bound method, which cannot be compiled",
+            help="compile a plain function and pass what it needs as arguments",
+        )
+    if not isinstance(unwrapped, FunctionType):
+        raise ArgumentTypeError(
+            f"{unwrapped!r} is not a Python function", help="pass a function made with 'def'"
+        )
+    code = unwrapped.__code__
+    key = (code.co_filename, code)
+    parsed = _cache.get(key)
+    if parsed is None:
+        if len(_cache) >= _CACHE_LIMIT:
+            _cache.clear()
+        parsed = _cache[key] = _parse(unwrapped)
+    _refuse_generator(code, parsed)
+    return Source(
+        parsed.node, code.co_filename, parsed.lines, unwrapped.__qualname__, Outer(unwrapped)
+    )
+
+
+def _refuse_generator(code: CodeType, parsed: _Parsed) -> None:
+    if code.co_flags & (_COROUTINE | _ASYNC_GENERATOR):
+        kind = "is an async function"
+    elif code.co_flags & _GENERATOR:
+        kind = "is a generator: it uses 'yield'"
+    else:
+        return
+    node = parsed.node
+    span = Span(code.co_filename, node.lineno, node.col_offset, node.lineno, node.col_offset + 3)
+    raise UnsupportedSyntaxError(
+        f"{span}: {code.co_name} {kind}, which kernels cannot",
+        span=span,
+        detail=describe(span, parsed.lines, ()),
+        help="write the values to an array argument, or return a tuple",
+    )
+
+
+def _parse(function: FunctionType) -> _Parsed:
+    code = function.__code__
+    linecache.checkcache(code.co_filename)
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    if not lines:
+        raise SourceUnavailableError(
+            f"the source of {function.__qualname__} is not available",
+            detail=f"expected it in {code.co_filename}, line {code.co_firstlineno}",
+            help="define the function in a file or a notebook cell, not with exec() or at a "
+            "plain Python prompt",
+        )
+    node = _find_lambda(code, lines) if code.co_name == "<lambda>" else _find_def(code, lines)
+    if node is None:
+        raise SourceUnavailableError(
+            f"the source of {function.__qualname__} was not found",
+            detail=f"line {code.co_firstlineno} of {code.co_filename} holds something else",
+            help="if the file was edited, import it again; give a lambda a name with 'def'",
+        )
+    return _Parsed(node, tuple(lines))
+
+
+# ------------------------------------------------------------------------------------ functions
+
+
+def _find_def(code: CodeType, lines: list[str]) -> ast.FunctionDef | None:
+    """Parse the lines of one function, which is much faster than parsing the file.
+
+    Leading blank lines and, for an indented function, an ``if`` around it leave all lines and
+    columns as they are in the file.
+    """
+    first = code.co_firstlineno - 1
+    if first >= len(lines):
+        return None
+    indent = _indent(lines[first])
+    prefix = "\n" * (first - 1) + "if 1:\n" if indent else "\n" * first
+    for end in _possible_ends(code, lines, indent):
+        try:
+            tree = ast.parse(prefix + "".join(lines[first:end]))
+        except SyntaxError:  # cut inside a string or a parenthesis
+            continue
+        node = tree.body[0]
+        if isinstance(node, ast.If):
+            node = node.body[0]
+        return _check_def(node, code)
+    return None
+
+
+def _check_def(node: ast.stmt, code: CodeType) -> ast.FunctionDef | None:
+    """Return the node if it is the definition that the code was made from."""
+    if isinstance(node, ast.AsyncFunctionDef):
+        node = ast.FunctionDef(
+            **{name: getattr(node, name) for name in (*node._fields, *node._attributes)}
+        )
+    if not isinstance(node, ast.FunctionDef) or node.name != code.co_name:
+        return None
+    names = tuple(parameter.arg for parameter in _positional(node.args))
+    return node if names == code.co_varnames[: code.co_argcount] else None
+
+
+def _positional(arguments: ast.arguments) -> list[ast.arg]:
+    return [*arguments.posonlyargs, *arguments.args]
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _possible_ends(code: CodeType, lines: list[str], indent: int) -> Iterator[int]:
+    """Yield the line numbers after which the function may end, in order."""
+    last = _last_line(code)
+    for number in range(last, len(lines)):
+        line = lines[number]
+        if line.strip() and not line.lstrip().startswith("#") and _indent(line) <= indent:
+            yield number
+    yield len(lines)
+
+
+def _last_line(code: CodeType) -> int:
+    """Return the last line that the code of a function knows of."""
+    last = code.co_firstlineno
+    for _, end, _, _ in code.co_positions():
+        last = max(last, end or 0)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            last = max(last, _last_line(constant))
+    return last
+
+
+# -------------------------------------------------------------------------------------- lambdas
+
+
+def _find_lambda(code: CodeType, lines: list[str]) -> ast.Lambda | None:
+    """Find a lambda in the whole file by the positions in its code."""
+    try:
+        tree = ast.parse("".join(lines))
+    except SyntaxError:
+        return None
+    parameters = code.co_varnames[: code.co_argcount]
+    found = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Lambda)
+        and node.lineno == code.co_firstlineno
+        and tuple(parameter.arg for parameter in _positional(node.args)) == parameters
+    ]
+    if len(found) > 1:
+        places = set(code.co_positions())
+        found = [node for node in found if _place(node.body) in places]
+    return found[0] if len(found) == 1 else None
+
+
+def _place(node: ast.expr) -> tuple[int | None, int | None, int | None, int | None]:
+    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset

@@ -1,0 +1,268 @@
+"""Compiling statements."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from pygpulib.errors import KernelTypeError, UndefinedNameError, UnsupportedSyntaxError
+from pygpulib.jit.frontend import (
+    arithmetic,
+    arrays,
+    control,
+    expressions,
+    inference,
+    inline,
+    loops,
+    scope,
+    tuples,
+    unsupported,
+)
+from pygpulib.jit.frontend.context import Context
+from pygpulib.jit.frontend.liveness import find_liveness
+from pygpulib.jit.frontend.values import NoneValue, Number, Object, Operand, Text, Tuple
+from pygpulib.jit.ir import ops as ir
+
+
+def compile_block(ctx: Context, block: Sequence[ast.stmt]) -> None:
+    """Compile statements up to the first one that control does not come behind."""
+    for node in block:
+        if ctx.builder.is_terminated:
+            return
+        try:
+            compile_statement(ctx, node)
+        except UndefinedNameError as error:
+            # In the first attempts at a loop a variable may have no value yet that a later
+            # statement of the body gives it. Go on to find its type; the attempt is thrown away.
+            waiting = [loop for loop in ctx.frame.loops if None in loop.forms.values()]
+            if not waiting:
+                raise
+            for loop in waiting:
+                loop.failure = loop.failure or error
+            for name in scope.assigned_names(node):
+                ctx.frame.variables.pop(name, None)
+
+
+def compile_statement(ctx: Context, node: ast.stmt) -> None:
+    """Compile one statement."""
+    ctx.builder.span = ctx.span(node)
+    handler = handlers().get(type(node))
+    if handler is None:
+        unsupported.refuse(ctx, node)
+    handler(ctx, node)
+
+
+def function_node(ctx: Context) -> ast.FunctionDef:
+    """Return the definition that the statements being compiled belong to."""
+    node = ctx.frame.source.node
+    assert isinstance(node, ast.FunctionDef)
+    return node
+
+
+# ------------------------------------------------------------------------------------ assignments
+
+
+def assign_target(ctx: Context, target: ast.expr, operand: Operand) -> None:
+    """Assign an operand to a name, an element of an array, or the parts of a tuple."""
+    match target:
+        case ast.Name(name):
+            scope.assign(ctx, name, operand)
+        case ast.Tuple(targets) | ast.List(targets):
+            _unpack(ctx, targets, operand, target)
+        case ast.Subscript(container, index):
+            array = expressions.evaluate(ctx, container)
+            arrays.store(ctx, array, expressions.evaluate_index(ctx, index), operand, target)
+        case ast.Attribute(attr=name):
+            ctx.fail(
+                UnsupportedSyntaxError,
+                f"assigning to the attribute {name!r} is not supported in kernels",
+                target,
+                help="assign to a variable, or to an element of an array",
+            )
+        case _:
+            unsupported.refuse(ctx, target)
+
+
+def _unpack(ctx: Context, targets: Sequence[ast.expr], operand: Operand, node: ast.expr) -> None:
+    stars = [i for i, target in enumerate(targets) if isinstance(target, ast.Starred)]
+    if not stars:
+        parts = tuples.unpack(ctx, operand, len(targets), node)
+    else:
+        parts = tuples.unpack(ctx, operand, None, node)
+        first, behind = stars[0], len(targets) - stars[0] - 1
+        if len(parts) < first + behind:
+            ctx.fail(
+                KernelTypeError,
+                f"cannot unpack {len(parts)} values into at least {first + behind} variables",
+                node,
+            )
+        end = len(parts) - behind
+        parts = [*parts[:first], Tuple(tuple(parts[first:end])), *parts[end:]]
+    for target, part in zip(targets, parts, strict=True):
+        assign_target(ctx, target.value if isinstance(target, ast.Starred) else target, part)
+
+
+def _compile_assign(ctx: Context, node: ast.Assign) -> None:
+    operand = expressions.evaluate(ctx, node.value)
+    for target in node.targets:
+        assign_target(ctx, target, operand)
+
+
+def _compile_annotated(ctx: Context, node: ast.AnnAssign) -> None:
+    if node.value is not None:
+        assign_target(ctx, node.target, expressions.evaluate(ctx, node.value))
+
+
+def _compile_augmented(ctx: Context, node: ast.AugAssign) -> None:
+    """Compile ``a[i] += v``: the array and the index are evaluated once."""
+    match node.target:
+        case ast.Name(name):
+            old = scope.lookup(ctx, name, node.target)
+            scope.assign(ctx, name, _combine(ctx, old, node))
+        case ast.Subscript(container, index):
+            array = expressions.evaluate(ctx, container)
+            place = expressions.evaluate_index(ctx, index)
+            old = expressions.subscript(ctx, array, place, node.target)
+            arrays.store(ctx, array, place, _combine(ctx, old, node), node.target)
+        case target:
+            assign_target(ctx, target, NoneValue())  # an attribute: fails
+
+
+def _combine(ctx: Context, old: Operand, node: ast.AugAssign) -> Operand:
+    value = expressions.evaluate(ctx, node.value)
+    return arithmetic.binary(ctx, type(node.op), old, value, node)
+
+
+def _compile_def(ctx: Context, node: ast.FunctionDef) -> None:
+    if node.decorator_list:
+        ctx.fail(
+            UnsupportedSyntaxError,
+            "decorators on functions inside a kernel are not supported",
+            node.decorator_list[0],
+            help="leave the decorator out: functions inside a kernel are compiled with it",
+        )
+    scope.assign(ctx, node.name, inline.make_closure(ctx, node))
+
+
+# --------------------------------------------------------------------------------------- control
+
+
+def _compile_if(ctx: Context, node: ast.If) -> None:
+    condition = expressions.evaluate_truth(ctx, node.test)
+    control.choose(
+        ctx,
+        condition,
+        lambda: compile_block(ctx, node.body),
+        lambda: compile_block(ctx, node.orelse),
+        node,
+        find_liveness(function_node(ctx)).after[node],
+    )
+
+
+def _compile_return(ctx: Context, node: ast.Return) -> None:
+    operand = NoneValue() if node.value is None else expressions.evaluate(ctx, node.value)
+    inline.leave_function(ctx, operand, node)
+
+
+def _compile_expression(ctx: Context, node: ast.Expr) -> None:
+    if not isinstance(node.value, ast.Constant):  # a docstring
+        expressions.evaluate(ctx, node.value)
+
+
+def _compile_pass(ctx: Context, node: ast.Pass) -> None:
+    """Compile nothing."""
+
+
+# ---------------------------------------------------------------------------------------- errors
+
+
+def _compile_raise(ctx: Context, node: ast.Raise) -> None:
+    if node.exc is None:
+        ctx.fail(
+            UnsupportedSyntaxError,
+            "'raise' without an exception is not supported in kernels",
+            node,
+            help="name the exception: raise ValueError('...')",
+        )
+    if node.cause is not None:
+        ctx.fail(
+            UnsupportedSyntaxError,
+            "'raise ... from ...' is not supported in kernels",
+            node.cause,
+            help="leave out the 'from' part",
+        )
+    called = node.exc if isinstance(node.exc, ast.Call) else None
+    exception = expressions.evaluate(ctx, called.func if called else node.exc)
+    arguments = [*called.args, *(each.value for each in called.keywords)] if called else []
+    match exception:
+        case Object(type() as cls) if issubclass(cls, Exception):
+            message = ", ".join(_literal_text(ctx, argument) for argument in arguments)
+            _append_raise(ctx, cls, message, node)
+        case _:
+            ctx.fail(
+                KernelTypeError,
+                f"only exceptions can be raised, not {inference.describe(exception)}",
+                node.exc,
+                help="write raise ValueError('...')",
+            )
+
+
+def _compile_assert(ctx: Context, node: ast.Assert) -> None:
+    """Compile ``assert``, which checks only where exceptions are reported."""
+    if not ctx.options.debug:
+        return
+    message = "" if node.msg is None else _literal_text(ctx, node.msg)
+    control.choose(
+        ctx,
+        expressions.evaluate_truth(ctx, node.test),
+        lambda: None,
+        lambda: _append_raise(ctx, AssertionError, message, node),
+        node,
+    )
+
+
+def _append_raise(ctx: Context, cls: type[Exception], message: str, node: ast.stmt) -> None:
+    """End the thread; without ``debug`` nobody is told, and the thread just ends."""
+    span = ctx.span(node)
+    entry = ir.ErrorEntry(cls, message, span)
+    if entry not in ctx.errors:
+        ctx.errors.append(entry)
+    ctx.builder.append(ir.Raise(ctx.errors.index(entry), span=span))
+
+
+def _literal_text(ctx: Context, node: ast.expr) -> str:
+    operand = expressions.evaluate(ctx, node)
+    if isinstance(operand, Text):
+        return operand.text
+    if isinstance(operand, Number) and operand.literal is not None:
+        return str(operand.literal)
+    return ctx.fail(
+        KernelTypeError,
+        "the message of an exception must be known when the kernel is compiled, but this is "
+        f"{inference.describe(operand)}",
+        node,
+        help="use a string literal",
+    )
+
+
+@cache  # built at the first use, because this module and loops import each other
+def handlers() -> Mapping[type[ast.stmt], Callable[[Context, Any], None]]:
+    """Return what compiles each class of statements."""
+    return {
+        ast.Assert: _compile_assert,
+        ast.Assign: _compile_assign,
+        ast.AnnAssign: _compile_annotated,
+        ast.AugAssign: _compile_augmented,
+        ast.Break: loops.leave_loop,
+        ast.Continue: loops.continue_loop,
+        ast.Expr: _compile_expression,
+        ast.For: loops.compile_for,
+        ast.FunctionDef: _compile_def,
+        ast.If: _compile_if,
+        ast.Pass: _compile_pass,
+        ast.Raise: _compile_raise,
+        ast.Return: _compile_return,
+        ast.While: loops.compile_while,
+    }
