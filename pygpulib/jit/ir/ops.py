@@ -396,6 +396,11 @@ class Allocate(_Op):
     result: Value
     effect: ClassVar[Effect] = Effect.WRITE
 
+    @property
+    def stride_bytes(self) -> int:
+        """Distance between two such arrays that lie side by side, both aligned."""
+        return -(-max(self.size_bytes, 1) // self.alignment) * self.alignment
+
 
 class AtomicKind(Enum):
     """Read-modify-write operations; see CUDA's atomic functions for their meaning."""

@@ -146,9 +146,9 @@ class _Finder:
                     self._walk_loop(op)
                 case ir.Scope():
                     self._walk_scope(op)
-                case ir.Break() | ir.Continue() | ir.Return():
+                case ir.Break() | ir.Continue() | ir.Return() | ir.Raise():
                     self._walk_exit(op)
-                case ir.Yield() | ir.Unreachable() | ir.Raise():
+                case ir.Yield() | ir.Unreachable():
                     pass
                 case _:
                     self._walk_simple(op)
@@ -188,7 +188,8 @@ class _Finder:
                 joined = self._shape(if_true).join(self._shape(if_false))
                 return joined if self._shape(condition).is_uniform else VARYING
             case ir.Allocate(space):
-                return UNIFORM if space is ir.AddressSpace.SHARED else VARYING
+                # The lanes' local arrays lie one after the other.
+                return LaneShape(op.stride_bytes) if space is ir.AddressSpace.LOCAL else UNIFORM
             case ir.Atomic() | ir.CallFunction():
                 return VARYING
             case ir.Barrier(kind):
@@ -316,10 +317,10 @@ class _Finder:
             if not values:
                 self._lower(result, UNIFORM)
 
-    def _walk_exit(self, op: ir.Break | ir.Continue | ir.Return) -> None:
+    def _walk_exit(self, op: ir.Break | ir.Continue | ir.Return | ir.Raise) -> None:
         """File an exit with its target, and mark what only some lanes leave through it."""
         kinds = ir.Scope if isinstance(op, ir.Return) else ir.For | ir.Loop
-        position = len(self.path) - 1
+        position = -1 if isinstance(op, ir.Raise) else len(self.path) - 1
         while position >= 0 and not isinstance(self.path[position], kinds):
             position -= 1
         between = self.path[position + 1 :]

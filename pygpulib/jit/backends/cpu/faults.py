@@ -1,0 +1,88 @@
+"""How a gang reports an error of one of its threads.
+
+The fault record is an array of 64-bit words in host memory: 0 whether it is taken, 1 the number
+of the error, 2-4 the block, 5-7 the thread, 8 and more the details. The first thread to fail in
+the launch takes it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pygpulib.core.dtypes import DType, int64
+from pygpulib.jit.backends.llvm.text import register_type, scalar_type
+from pygpulib.jit.ir import ops as ir
+
+if TYPE_CHECKING:
+    from pygpulib.jit.backends.cpu.gang import Gang
+
+MAX_DETAILS = 8
+RECORD_WORDS = 8 + MAX_DETAILS
+
+_CTAID = (ir.Register.CTAID_X, ir.Register.CTAID_Y, ir.Register.CTAID_Z)
+_TID = (ir.Register.TID_X, ir.Register.TID_Y, ir.Register.TID_Z)
+
+
+def emit_raise(gang: Gang, op: ir.Raise) -> None:
+    """Write the record of an error, if some lane is active and the record is free."""
+    code = gang.code
+    if gang.raised is not None:
+        old = code.load(gang.raised, gang.mask_type)
+        code.store(gang.raised, gang.mask_type, gang.mask_or(old, gang.mask_text(gang.mask)))
+    test, claim, write, done = (code.new_label(name) for name in ("test", "claim", "fault", "on"))
+    code.branch_if(gang.any_lane(gang.mask), test, done)
+    code.label(test)
+    has_record = code.emit(f"icmp ne ptr {gang.fault_record}, null")
+    code.branch_if(has_record, claim, done)
+    code.label(claim)
+    exchange = code.emit(f"cmpxchg ptr {gang.fault_record}, i64 0, i64 1 acquire monotonic")
+    is_ours = code.emit(f"extractvalue {{ i64, i1 }} {exchange}, 1")
+    code.branch_if(is_ours, write, done)
+    code.label(write)
+    _write_record(gang, op)
+    code.branch(done)
+    code.label(done)
+
+
+def _write_record(gang: Gang, op: ir.Raise) -> None:
+    code = gang.code
+    lane = _first_active(gang)
+    words = [str(op.code)]
+    words += [_widen(gang, gang.registers[register]) for register in _CTAID]
+    for register in _TID:
+        base = _widen(gang, gang.registers[register])
+        words.append(code.emit(f"add i64 {base}, {lane}") if register is gang.lane_axis else base)
+    words += [_detail(gang, value, lane) for value in op.details[:MAX_DETAILS]]
+    for position, word in enumerate(words, start=1):
+        address = code.emit(f"getelementptr i64, ptr {gang.fault_record}, i64 {position}")
+        code.store(address, "i64", word)
+
+
+def _widen(gang: Gang, register: str) -> str:
+    return gang.code.emit(f"sext i32 {register} to i64")
+
+
+def _first_active(gang: Gang) -> str:
+    if gang.mask is None:
+        return "0"
+    code, width = gang.code, gang.width
+    bits = code.emit(f"bitcast {gang.mask_type} {gang.mask} to i{width}")
+    wide = code.emit(f"zext i{width} {bits} to i64")
+    return code.call("llvm.cttz.i64", "i64", [("i64", wide), ("i1", "true")])
+
+
+def _detail(gang: Gang, value: ir.Value, lane: str) -> str:
+    """Return one lane's value as the 64 bits of an int64 or, for floats, of a float64."""
+    code, type_ = gang.code, value.type
+    if gang.shape(value).is_uniform:
+        text = gang.scalar(value)
+    else:
+        vector = register_type(type_, gang.width)
+        text = code.emit(f"extractelement {vector} {gang.vector(value)}, i64 {lane}")
+    if not isinstance(type_, DType):
+        return code.emit(f"ptrtoint ptr {text} to i64")
+    if not type_.is_float:
+        return gang.arithmetic.cast(type_, int64, 0, text)
+    if scalar_type(type_) != "double":
+        text = code.emit(f"fpext {scalar_type(type_)} {text} to double")
+    return code.emit(f"bitcast double {text} to i64")

@@ -1,0 +1,1 @@
+"""What both code generators share: LLVM IR as text."""

@@ -1,0 +1,309 @@
+"""Arithmetic operations as LLVM IR, on scalars (width 0) and on vectors alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import assert_never
+
+from pygpulib.core import dtypes
+from pygpulib.core.dtypes import DType
+from pygpulib.jit.backends.llvm.text import (
+    Code,
+    constant,
+    register_type,
+    splat_constant,
+    suffix,
+)
+from pygpulib.jit.ir import ops as ir
+from pygpulib.jit.ir.ops import BinaryKind, CompareKind, UnaryKind
+
+_PLAIN_INT = {
+    BinaryKind.ADD: "add",
+    BinaryKind.SUBTRACT: "sub",
+    BinaryKind.MULTIPLY: "mul",
+    BinaryKind.AND: "and",
+    BinaryKind.OR: "or",
+    BinaryKind.XOR: "xor",
+}
+_PLAIN_FLOAT = {
+    BinaryKind.ADD: "fadd",
+    BinaryKind.SUBTRACT: "fsub",
+    BinaryKind.MULTIPLY: "fmul",
+    BinaryKind.DIVIDE: "fdiv",
+}
+_INT_EXTREMES = {
+    BinaryKind.MINIMUM: ("umin", "smin"),
+    BinaryKind.MAXIMUM: ("umax", "smax"),
+}
+
+
+Remainder = Callable[[DType, int, str, str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """Writes operations of one function with its floating-point options."""
+
+    code: Code
+    numeric: ir.NumericOptions
+    remainder: Remainder
+    """Writes C's ``fmod``; a vector of it needs a loop, which only the code generator can make."""
+
+    # -------------------------------------------------------------------------------- pieces
+
+    def number(self, value: bool | float, dtype: DType, width: int) -> str:
+        """Return a constant in every lane."""
+        return splat_constant(constant(value, dtype), dtype.llvm, width)
+
+    def _flags(self, *, strict: bool) -> str:
+        if strict:
+            return ""
+        if self.numeric.fastmath:
+            return "fast "
+        return "contract " if self.numeric.contract else ""
+
+    def _op(self, name: str, dtype: DType, width: int, left: str, right: str) -> str:
+        return self.code.emit(f"{name} {register_type(dtype, width)} {left}, {right}")
+
+    def _compare(self, name: str, dtype: DType, width: int, left: str, right: str) -> str:
+        return self._op(name, dtype, width, left, right)
+
+    def select(self, type_: ir.Type, width: int, condition: str, left: str, right: str) -> str:
+        """Write ``condition ? left : right`` with a condition per lane."""
+        register = register_type(type_, width)
+        mask = register_type(dtypes.bool_, width)
+        return self.code.emit(f"select {mask} {condition}, {register} {left}, {register} {right}")
+
+    def _overloaded(self, name: str, dtype: DType, width: int, *values: str) -> str:
+        register = register_type(dtype, width)
+        return self.code.call(
+            f"llvm.{name}.{suffix(dtype.llvm, width)}", register, [(register, v) for v in values]
+        )
+
+    # ----------------------------------------------------------------------------- operations
+
+    def unary(self, kind: UnaryKind, dtype: DType, width: int, value: str) -> str:
+        """Write a one-operand operation."""
+        match kind:
+            case UnaryKind.NEGATE if dtype.is_float:
+                return self.code.emit(f"fneg {register_type(dtype, width)} {value}")
+            case UnaryKind.NEGATE:
+                return self._op("sub", dtype, width, self.number(0, dtype, width), value)
+            case UnaryKind.NOT:
+                ones = self.number(True if dtype.is_bool else -1, dtype, width)
+                return self._op("xor", dtype, width, value, ones)
+            case UnaryKind.ABSOLUTE if dtype.is_float:
+                return self._overloaded("fabs", dtype, width, value)
+            case UnaryKind.ABSOLUTE:
+                if not dtype.is_signed:
+                    return value
+                register = register_type(dtype, width)
+                name = f"llvm.abs.{suffix(dtype.llvm, width)}"
+                return self.code.call(name, register, [(register, value), ("i1", "false")])
+            case _:
+                assert_never(kind)
+
+    def compare(self, kind: CompareKind, dtype: ir.Type, width: int, left: str, right: str) -> str:
+        """Write a comparison; the result is ``i1`` per lane."""
+        if isinstance(dtype, DType) and dtype.is_float:
+            name = "fcmp une" if kind is CompareKind.NE else f"fcmp o{kind.value}"
+        elif kind in (CompareKind.EQ, CompareKind.NE):
+            name = f"icmp {kind.value}"
+        else:
+            sign = "s" if isinstance(dtype, DType) and dtype.is_signed else "u"
+            name = f"icmp {sign}{kind.value}"
+        return self.code.emit(f"{name} {register_type(dtype, width)} {left}, {right}")
+
+    def binary(
+        self, kind: BinaryKind, dtype: DType, width: int, left: str, right: str, *, strict: bool
+    ) -> str:
+        """Write a two-operand operation."""
+        if dtype.is_float:
+            return self._float_binary(kind, dtype, width, left, right, strict=strict)
+        if kind in _PLAIN_INT:
+            return self._op(_PLAIN_INT[kind], dtype, width, left, right)
+        if kind in _INT_EXTREMES:
+            name = _INT_EXTREMES[kind][dtype.is_signed]
+            return self._overloaded(name, dtype, width, left, right)
+        if kind in (BinaryKind.SHIFT_LEFT, BinaryKind.SHIFT_RIGHT):
+            return self._shift(kind, dtype, width, left, right)
+        return self._divide(kind, dtype, width, left, right)
+
+    def _float_binary(
+        self, kind: BinaryKind, dtype: DType, width: int, left: str, right: str, *, strict: bool
+    ) -> str:
+        if kind in _PLAIN_FLOAT:
+            flags = self._flags(strict=strict)
+            return self._op(f"{_PLAIN_FLOAT[kind]} {flags}", dtype, width, left, right)
+        if kind is BinaryKind.MINIMUM:
+            return self._overloaded("minnum", dtype, width, left, right)
+        if kind is BinaryKind.MAXIMUM:
+            return self._overloaded("maxnum", dtype, width, left, right)
+        if kind is BinaryKind.REMAINDER:
+            return self.remainder(dtype, width, left, right)
+        if kind is BinaryKind.MODULO:
+            return self._python_modulo(dtype, width, left, right)
+        if kind is BinaryKind.FLOOR_DIVIDE:
+            return self._python_floor_divide(dtype, width, left, right)
+        raise AssertionError(kind)
+
+    def _python_modulo(self, dtype: DType, width: int, left: str, right: str) -> str:
+        """CPython's float modulo: C's remainder, moved to the divisor's sign."""
+        remainder, wrong_sign = self._signed_remainder(dtype, width, left, right)
+        zero = self.number(0.0, dtype, width)
+        is_zero = self._op("fcmp oeq", dtype, width, remainder, zero)
+        signed_zero = self._overloaded("copysign", dtype, width, zero, right)
+        moved = self._op("fadd", dtype, width, remainder, right)
+        result = self.select(dtype, width, wrong_sign, moved, remainder)
+        return self.select(dtype, width, is_zero, signed_zero, result)
+
+    def _signed_remainder(self, dtype: DType, width: int, left: str, right: str) -> tuple[str, str]:
+        """C's remainder, and whether it is not zero and differs in sign from the divisor."""
+        remainder = self.remainder(dtype, width, left, right)
+        zero = self.number(0.0, dtype, width)
+        is_negative = self._op("fcmp olt", dtype, width, remainder, zero)
+        is_positive = self._op("fcmp ogt", dtype, width, remainder, zero)
+        by_negative = self._op("fcmp olt", dtype, width, right, zero)
+        mask = register_type(dtypes.bool_, width)
+        wrong = self.code.emit(
+            f"select {mask} {by_negative}, {mask} {is_positive}, {mask} {is_negative}"
+        )
+        return remainder, wrong
+
+    def _python_floor_divide(self, dtype: DType, width: int, left: str, right: str) -> str:
+        """CPython's float floor division, exact where the plain quotient would round up."""
+        remainder, wrong_sign = self._signed_remainder(dtype, width, left, right)
+        zero, one = self.number(0.0, dtype, width), self.number(1.0, dtype, width)
+        difference = self._op("fsub", dtype, width, left, remainder)
+        quotient = self._op("fdiv", dtype, width, difference, right)
+        lower = self._op("fsub", dtype, width, quotient, one)
+        quotient = self.select(dtype, width, wrong_sign, lower, quotient)
+        floored = self._overloaded("floor", dtype, width, quotient)
+        rest = self._op("fsub", dtype, width, quotient, floored)
+        is_low = self._op("fcmp ogt", dtype, width, rest, self.number(0.5, dtype, width))
+        raised = self._op("fadd", dtype, width, floored, one)
+        result = self.select(dtype, width, is_low, raised, floored)
+        plain = self._op("fdiv", dtype, width, left, right)
+        # A quotient of zero takes the sign that the true quotient has.
+        signed_zero = self._overloaded("copysign", dtype, width, zero, plain)
+        is_zero = self._op("fcmp oeq", dtype, width, quotient, zero)
+        result = self.select(dtype, width, is_zero, signed_zero, result)
+        by_zero = self._op("fcmp oeq", dtype, width, right, zero)
+        return self.select(dtype, width, by_zero, plain, result)
+
+    def _shift(self, kind: BinaryKind, dtype: DType, width: int, left: str, count: str) -> str:
+        """A shift whose count may be anything."""
+        limit = self.number(dtype.bits, dtype, width)
+        in_range = self._op("icmp ult", dtype, width, count, limit)
+        zero = self.number(0, dtype, width)
+        if kind is BinaryKind.SHIFT_RIGHT and dtype.is_signed:
+            most = self.number(dtype.bits - 1, dtype, width)
+            clamped = self.select(dtype, width, in_range, count, most)
+            return self._op("ashr", dtype, width, left, clamped)
+        clamped = self.select(dtype, width, in_range, count, zero)
+        name = "shl" if kind is BinaryKind.SHIFT_LEFT else "lshr"
+        return self.select(
+            dtype, width, in_range, self._op(name, dtype, width, left, clamped), zero
+        )
+
+    # ------------------------------------------------------------------------ integer division
+
+    def _divide(self, kind: BinaryKind, dtype: DType, width: int, left: str, right: str) -> str:
+        """Integer division in all its flavours; total, as the hardware's is not."""
+        zero = self.number(0, dtype, width)
+        one = self.number(1, dtype, width)
+        by_zero = self._op("icmp eq", dtype, width, right, zero)
+        divisor = self.select(dtype, width, by_zero, one, right)
+        negated = zero
+        if dtype.is_signed:
+            # The most negative number by -1 traps: divide by 1 and negate, which wraps.
+            minus_one = self.number(-1, dtype, width)
+            by_minus_one = self._op("icmp eq", dtype, width, right, minus_one)
+            divisor = self.select(dtype, width, by_minus_one, one, divisor)
+            negated = self._op("sub", dtype, width, zero, left)
+        quotient = self._quotient(dtype, width, left, divisor)
+        product = self._op("mul", dtype, width, quotient, divisor)
+        remainder = self._op("sub", dtype, width, left, product)
+        wants_quotient = kind is BinaryKind.FLOOR_DIVIDE
+        if dtype.is_signed and kind is not BinaryKind.REMAINDER:
+            signs = self._op("xor", dtype, width, remainder, divisor)
+            is_wrong = self._op("icmp slt", dtype, width, signs, zero)
+            is_rest = self._op("icmp ne", dtype, width, remainder, zero)
+            mask = register_type(dtypes.bool_, width)
+            adjust = self.code.emit(f"and {mask} {is_wrong}, {is_rest}")
+            if wants_quotient:
+                lower = self._op("sub", dtype, width, quotient, one)
+                quotient = self.select(dtype, width, adjust, lower, quotient)
+            else:
+                moved = self._op("add", dtype, width, remainder, divisor)
+                remainder = self.select(dtype, width, adjust, moved, remainder)
+        result = quotient if wants_quotient else remainder
+        if dtype.is_signed and wants_quotient:
+            result = self.select(dtype, width, by_minus_one, negated, result)
+        return self.select(dtype, width, by_zero, zero, result)
+
+    def _quotient(self, dtype: DType, width: int, left: str, right: str) -> str:
+        """The truncated quotient by a divisor that is neither 0 nor -1."""
+        signed = "s" if dtype.is_signed else "u"
+        if not width or dtype.bits > 32:
+            return self._op(f"{signed}div", dtype, width, left, right)
+        # No SIMD unit divides integers; float64 holds them and the truncated quotient exactly.
+        wide = register_type(dtypes.float64, width)
+        narrow = register_type(dtype, width)
+        dividend = self.code.emit(f"{signed}itofp {narrow} {left} to {wide}")
+        divisor = self.code.emit(f"{signed}itofp {narrow} {right} to {wide}")
+        quotient = self.code.emit(f"fdiv {wide} {dividend}, {divisor}")
+        return self.code.emit(f"fpto{signed}i {wide} {quotient} to {narrow}")
+
+    # ------------------------------------------------------------------------------ conversions
+
+    def cast(self, source: DType, target: DType, width: int, value: str) -> str:
+        """Convert a number; see :class:`pygpulib.jit.ir.ops.Cast`."""
+        if source == target:
+            return value
+        if target.is_bool:
+            name = "fcmp une" if source.is_float else "icmp ne"
+            return self._op(name, source, width, value, self.number(0, source, width))
+        if source.is_float and target.is_float:
+            name = "fpext" if target.bits > source.bits else "fptrunc"
+            return self._convert(name, source, target, width, value)
+        if source.is_float:
+            return self._float_to_int(source, target, width, value)
+        if target.is_float:
+            name = "sitofp" if source.is_signed else "uitofp"
+            return self._convert(name, source, target, width, value)
+        if target.bits == source.bits and not source.is_bool:
+            return value
+        if target.bits < source.bits:
+            return self._convert("trunc", source, target, width, value)
+        return self._convert("sext" if source.is_signed else "zext", source, target, width, value)
+
+    def _convert(self, name: str, source: DType, target: DType, width: int, value: str) -> str:
+        return self.code.emit(
+            f"{name} {register_type(source, width)} {value} to {register_type(target, width)}"
+        )
+
+    def _float_to_int(self, source: DType, target: DType, width: int, value: str) -> str:
+        signed = self._saturating("fptosi", source, dtypes.int64, width, value)
+        if target.bits < 64:
+            return self._convert("trunc", dtypes.int64, target, width, signed)
+        if target.is_signed:
+            return signed
+        unsigned = self._saturating("fptoui", source, dtypes.uint64, width, value)
+        if source.bits == 16:
+            return signed
+        is_big = self._op("fcmp oge", source, width, value, self.number(2.0**63, source, width))
+        return self.select(target, width, is_big, unsigned, signed)
+
+    def _saturating(self, name: str, source: DType, target: DType, width: int, value: str) -> str:
+        result = register_type(target, width)
+        types = f"{suffix(target.llvm, width)}.{suffix(source.llvm, width)}"
+        return self.code.call(
+            f"llvm.{name}.sat.{types}", result, [(register_type(source, width), value)]
+        )
+
+    def bitcast(self, source: ir.Type, target: ir.Type, width: int, value: str) -> str:
+        """Read the bits as another type of the same size."""
+        old, new = register_type(source, width), register_type(target, width)
+        return value if old == new else self.code.emit(f"bitcast {old} {value} to {new}")
