@@ -56,7 +56,7 @@ class Device:
 
     @property
     def uuid(self) -> str:
-        """An identifier that stays the same between processes."""
+        """An identifier in CUDA's form that stays the same between processes."""
         return self.properties.uuid
 
     @property
@@ -77,12 +77,12 @@ class Device:
     @property
     def supports_bfloat16(self) -> bool:
         """Whether kernels can use bfloat16."""
-        return not self.is_cpu and self.compute_capability >= (8, 0)
+        return "bfloat16" in self.properties.extra_dtypes
 
     @property
     def supports_fp8(self) -> bool:
         """Whether kernels can use 8-bit floats."""
-        return not self.is_cpu and self.compute_capability >= (8, 9)
+        return "float8" in self.properties.extra_dtypes
 
     def memory_info(self) -> MemoryInfo:
         """Return free and total memory in bytes."""

@@ -78,13 +78,15 @@ class DeviceProperties:
     name : str
         The product's name.
     uuid : str
-        An identifier that stays the same between processes.
+        An identifier in CUDA's form that stays the same between processes.
     compute_capability : tuple of int
         Which generation of CUDA hardware the device behaves like.
     is_cpu : bool
         Whether the device is the host processor.
     attributes : mapping
         Limits and features under CUDA's names without their ``CU_DEVICE_ATTRIBUTE_``.
+    extra_dtypes : frozenset of str
+        Element types that kernels can use beyond those of `pygpulib.core.dtypes`.
     """
 
     name: str
@@ -92,6 +94,7 @@ class DeviceProperties:
     compute_capability: tuple[int, int]
     is_cpu: bool
     attributes: Mapping[str, int]
+    extra_dtypes: frozenset[str] = frozenset()
 
 
 class StridedMemory(Protocol):

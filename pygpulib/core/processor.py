@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 from functools import cache
 from pathlib import Path
 
@@ -78,6 +77,8 @@ def _field(lines: list[str], *names: str) -> str:
 
 def processor_name() -> str:
     """Return the processor's product name, or its architecture where the system hides it."""
+    import platform
+
     found = _field(_read_lines("/proc/cpuinfo"), "model name", "Model", "cpu model")
     return found or platform.processor() or platform.machine() or "CPU"
 
@@ -105,10 +106,12 @@ def _last_level_cache_bytes() -> int:
 @cache
 def processor_properties() -> DeviceProperties:
     """Describe this processor as a device."""
-    # A name-based identifier: the same in every process of this machine.
     import hashlib
+    import platform
 
     name = processor_name()
+    # Made of names, so that it is the same in every process; programs that parse identifiers
+    # expect CUDA's prefix.
     digest = hashlib.sha256(f"{platform.node()}\n{name}".encode()).hexdigest()
     groups = (digest[:8], digest[8:12], digest[12:16], digest[16:20], digest[20:32])
     attributes = {
@@ -119,7 +122,7 @@ def processor_properties() -> DeviceProperties:
     }
     return DeviceProperties(
         name=name,
-        uuid="CPU-" + "-".join(groups),
+        uuid="GPU-" + "-".join(groups),
         compute_capability=(9, 0),
         is_cpu=True,
         attributes=attributes,

@@ -2,6 +2,8 @@ import copy
 import gc
 import operator
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -260,6 +262,22 @@ def test_pickle_and_copy_move_the_values():
         same(other, fill((2, 3)))
         assert other.strides == device.strides
         assert other.address != device.address
+
+
+def test_arrays_that_are_alive_at_exit_die_in_silence():
+    code = (
+        "from pygpulib.core.creation import to_device, pinned_array\n"
+        "import numpy as np\n"
+        "a, b = to_device(np.zeros(5)), pinned_array(5)\n"
+        "a_cycle = [a]; a_cycle.append(a_cycle); view = np.from_dlpack(a)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert (done.stdout, done.stderr) == (b"", b"")
+
+
+def test_host_view_is_a_slot_that_compiled_code_can_read():
+    assert type(ndarray.host_view).__name__ == "member_descriptor"
+    assert not hasattr(ndarray(1), "__dict__")
 
 
 def test_the_constructor_takes_shape_strides_and_dtype():

@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 import threading
@@ -32,7 +33,9 @@ def test_limits_have_cudas_names():
         device.NO_SUCH  # noqa: B018
 
 
-def test_the_uuid_is_stable():
+def test_the_uuid_is_stable_and_in_cudas_form():
+    form = r"GPU-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+    assert re.fullmatch(form, devices.current_device().uuid)
     code = "from pygpulib.core.device import current_device as c; print(c().uuid)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == devices.current_device().uuid
