@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -69,6 +69,17 @@ def interpret(value: object, name: str = "", position: int = 0) -> Argument:
     if rule is not None:
         return Argument(rule(value, where), value)
     return _interpret_other(value, where)
+
+
+def interpret_all(
+    names: Sequence[str], values: Sequence[object]
+) -> tuple[tuple[types.Type, ...], list[object]]:
+    """Return types and values of all arguments of a call; see :func:`interpret`."""
+    arguments = [
+        interpret(value, name, position)
+        for position, (name, value) in enumerate(zip(names, values, strict=True))
+    ]
+    return tuple(argument.type for argument in arguments), [item.value for item in arguments]
 
 
 class _Place(NamedTuple):

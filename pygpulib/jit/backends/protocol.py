@@ -28,8 +28,8 @@ class CompiledKernel(Executable, Protocol):
     def run(self, shape: LaunchShape, arguments_address: int) -> None:
         """Run the grid.
 
-        `arguments_address` points to `HEADER_WORDS` words for the back end's own use and, after them, the
-        argument words; all are 8 bytes and may be overwritten.
+        `arguments_address` points to `HEADER_WORDS` words for the back end's own use and, after
+        them, the argument words; all are 8 bytes and may be overwritten.
         """
         ...
 

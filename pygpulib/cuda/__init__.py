@@ -1,0 +1,122 @@
+"""CUDA programming in Python under the names of `numba.cuda`."""
+
+from __future__ import annotations
+
+from pygpulib import types
+from pygpulib.cuda.decorators import (
+    jit,
+)
+from pygpulib.cuda.devices import (
+    Context,
+    Device,
+    close,
+    current_backend,
+    current_context,
+    detect,
+    get_current_device,
+    gpus,
+    is_available,
+    is_bfloat16_supported,
+    is_float16_supported,
+    is_fp8_supported,
+    is_supported_version,
+    list_devices,
+    select_device,
+)
+from pygpulib.cuda.memory import (
+    as_cuda_array,
+    defer_cleanup,
+    device_array,
+    device_array_like,
+    from_dlpack,
+    is_cuda_array,
+    managed_array,
+    mapped,
+    mapped_array,
+    mapped_array_like,
+    pinned,
+    pinned_array,
+    pinned_array_like,
+    to_device,
+)
+from pygpulib.cuda.streams import (
+    Event,
+    Stream,
+    default_stream,
+    event,
+    event_elapsed_time,
+    external_stream,
+    legacy_default_stream,
+    per_thread_default_stream,
+    stream,
+    synchronize,
+)
+from pygpulib.jit.declarations import SCALAR_NAMES
+from pygpulib.jit.intrinsics.threads import (
+    blockDim,
+    blockIdx,
+    grid,
+    gridDim,
+    gridsize,
+    laneid,
+    threadIdx,
+    warpsize,
+)
+from pygpulib.jit.types import none, void
+
+# Every scalar type under its long and its short names: float32, f4, double, ...
+globals().update(SCALAR_NAMES)
+
+__all__ = [
+    "Context",
+    "Device",
+    "Event",
+    "Stream",
+    "as_cuda_array",
+    "blockDim",
+    "blockIdx",
+    "close",
+    "current_backend",
+    "current_context",
+    "default_stream",
+    "defer_cleanup",
+    "detect",
+    "device_array",
+    "device_array_like",
+    "event",
+    "event_elapsed_time",
+    "external_stream",
+    "from_dlpack",
+    "get_current_device",
+    "gpus",
+    "grid",
+    "gridDim",
+    "gridsize",
+    "is_available",
+    "is_bfloat16_supported",
+    "is_cuda_array",
+    "is_float16_supported",
+    "is_fp8_supported",
+    "is_supported_version",
+    "jit",
+    "laneid",
+    "legacy_default_stream",
+    "list_devices",
+    "managed_array",
+    "mapped",
+    "mapped_array",
+    "mapped_array_like",
+    "none",
+    "per_thread_default_stream",
+    "pinned",
+    "pinned_array",
+    "pinned_array_like",
+    "select_device",
+    "stream",
+    "synchronize",
+    "threadIdx",
+    "to_device",
+    "types",
+    "void",
+    "warpsize",
+]

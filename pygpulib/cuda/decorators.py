@@ -1,0 +1,163 @@
+"""The decorator that makes kernels and device functions, under numba's name."""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pygpulib._config import config
+from pygpulib.errors import ArgumentError, ArgumentTypeError, UnsupportedFeatureError
+from pygpulib.jit.declarations import parse_signatures
+from pygpulib.jit.device_function import DeviceFunction
+from pygpulib.jit.dispatcher import Kernel
+from pygpulib.jit.options import CompileOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pygpulib.jit import types
+
+__all__ = ["jit"]
+
+Compiled: TypeAlias = Kernel | DeviceFunction
+
+# Options that change speed, size or debug information of GPU code and never what it computes.
+_HINTS = frozenset(
+    {
+        "cache",
+        "forceinline",
+        "inline",
+        "launch_bounds",
+        "lineinfo",
+        "lto",
+        "max_registers",
+        "opt",
+        "shared_memory_carveout",
+    }
+)
+
+# Options that must be empty: to ignore them would give other results.
+_UNSUPPORTED = {
+    "link": "foreign code cannot be linked into kernels",
+    "extensions": "argument extensions are not supported",
+    "boundscheck": "use debug=True, which checks bounds among other things",
+}
+
+_REMOVED = {
+    "argtypes": "pass the parameter types as the first argument",
+    "restype": "pass a signature with a result type as the first argument",
+    "bind": "kernels are always bound when they are launched",
+}
+
+_KNOWN = sorted({"device", "debug", "fastmath", "fma"} | _HINTS | set(_UNSUPPORTED))
+
+
+def jit(
+    func_or_sig: object = None,
+    *,
+    device: bool = False,
+    debug: bool | None = None,
+    fastmath: bool = False,
+    fma: bool = True,
+    **options: object,
+) -> Any:  # noqa: ANN401  (a kernel or a decorator, as in numba)
+    """Compile a function for the device; a decorator with or without parentheses.
+
+    Parameters
+    ----------
+    func_or_sig : function, signature, or list of signatures, optional
+        The function; or what to compile it for at once, such as ``"void(float32[:], int32)"``.
+        Without a signature it is compiled for the arguments of each call.
+    device : bool
+        Make a function that kernels call, instead of a kernel.
+    debug : bool, optional
+        Check bounds, and raise the kernel's exceptions on the host. Default: the environment
+        variable ``PYGPULIB_DEBUG``.
+    fastmath : bool
+        Allow approximate floating-point arithmetic.
+    fma : bool
+        Allow multiply and add to be contracted into one rounding.
+    **options
+        Numba's other options. Those that only advise the compiler (``cache``, ``inline``,
+        ``launch_bounds``, ``lineinfo``, ``max_registers``, ``opt``, ...) are accepted.
+
+    Returns
+    -------
+    Kernel, DeviceFunction, or decorator
+        The compiled function, or what makes one.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If there is no such option.
+    UnsupportedFeatureError
+        If an option asks for something that this version cannot do.
+
+    Examples
+    --------
+    >>> from pygpulib import cuda
+    >>> @cuda.jit
+    ... def add_one(a):
+    ...     i = cuda.grid(1)
+    ...     if i < a.size:
+    ...         a[i] += 1
+    >>> add_one
+    <kernel add_one>
+    """
+    _check_options(options)
+    compile_options = CompileOptions(
+        debug=config.debug if debug is None else bool(debug), fastmath=bool(fastmath), fma=bool(fma)
+    )
+
+    def decorate(
+        function: object, signatures: list[types.FunctionSignature]
+    ) -> Kernel | DeviceFunction:
+        # Decorating a kernel again changes its options, as in numba.
+        py_func = getattr(function, "py_func", function)
+        if not isinstance(py_func, FunctionType):
+            raise ArgumentTypeError(
+                f"cuda.jit was applied to {function!r}",
+                detail="expected a Python function",
+                help="decorate a function, or pass a signature",
+            )
+        made = DeviceFunction if device else Kernel
+        return made(py_func, compile_options, signatures)
+
+    if func_or_sig is None:
+        return lambda function: decorate(function, [])
+    if isinstance(func_or_sig, FunctionType | Kernel | DeviceFunction):
+        return decorate(func_or_sig, [])
+    signatures = parse_signatures(func_or_sig)
+    return lambda function: decorate(function, signatures)
+
+
+def _check_options(options: Mapping[str, object]) -> None:
+    for name, value in options.items():
+        if name in _UNSUPPORTED:
+            if value:
+                raise UnsupportedFeatureError(
+                    f"the option {name}={value!r} of cuda.jit is not supported",
+                    help=_UNSUPPORTED[name],
+                )
+        elif name in _REMOVED:
+            raise ArgumentTypeError(f"cuda.jit has no option {name!r}", help=_REMOVED[name])
+        elif name not in _HINTS:
+            from difflib import get_close_matches
+
+            nearest = get_close_matches(name, _KNOWN, n=1)
+            raise ArgumentTypeError(
+                f"cuda.jit has no option {name!r}",
+                detail=f"its options are: {', '.join(_KNOWN)}",
+                help=f"did you mean {nearest[0]!r}?" if nearest else "leave it out",
+            )
+    _check_launch_bounds(options.get("launch_bounds"))
+
+
+def _check_launch_bounds(bounds: object) -> None:
+    parts = bounds if isinstance(bounds, tuple) else () if bounds is None else (bounds,)
+    if len(parts) > 3 or not all(isinstance(part, int) for part in parts):
+        raise ArgumentError(
+            f"the option launch_bounds of cuda.jit is {bounds!r}",
+            detail="expected an integer or a tuple of one to three integers: threads per block, "
+            "blocks per multiprocessor, blocks per cluster",
+        )

@@ -1,0 +1,467 @@
+"""Kernels: from a call to compiled code, and the code that was compiled so far."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import sys
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TextIO
+
+from pygpulib.core.device import current_driver
+from pygpulib.errors import (
+    ArgumentError,
+    KernelTypeError,
+    LaunchError,
+    SpecializationError,
+)
+from pygpulib.jit import types
+from pygpulib.jit.backends.protocol import find_backend
+from pygpulib.jit.declarations import parse_signature
+from pygpulib.jit.launch import LaunchConfig, make_config, pack_arguments
+from pygpulib.jit.overloads import TypeList, find_overload
+from pygpulib.jit.parameters import Parameters
+from pygpulib.jit.signature import interpret_all, typeof
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from types import FunctionType
+
+    from pygpulib.jit.backends.protocol import CompiledKernel, Launcher
+    from pygpulib.jit.ir import ops as ir
+    from pygpulib.jit.options import CompileOptions
+
+# Threads per block where the user leaves the choice to us.
+_DEFAULT_BLOCK = 256
+
+# How many configurations a kernel remembers, and how many short cuts one configuration.
+_MAX_CONFIGURED = 128
+_MAX_SHORT_CUTS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Specialization:
+    """A kernel compiled for one list of parameter types.
+
+    Attributes
+    ----------
+    parameter_types : tuple of Type
+        What it was compiled for.
+    function : ir.Function
+        Its optimized IR.
+    compiled : CompiledKernel
+        What runs.
+    """
+
+    parameter_types: TypeList
+    function: ir.Function
+    compiled: CompiledKernel
+
+
+def _compile(
+    py_func: FunctionType, parameter_types: TypeList, options: CompileOptions
+) -> Specialization:
+    from pygpulib.jit.frontend.compile import compile_function
+    from pygpulib.jit.passes.pipeline import optimize
+
+    backend = find_backend(current_driver())
+    function = compile_function(py_func, parameter_types, options, py_func.__name__)
+    function = optimize(function)
+    return Specialization(parameter_types, function, backend(function))
+
+
+class Kernel:
+    """A function that runs in many threads, launched as ``kernel[grid, block](arguments)``.
+
+    Made by `pygpulib.cuda.jit`. It is compiled for the types of the arguments when a call first
+    needs it, or at once for the signatures it is declared with, and then only for these.
+
+    Parameters
+    ----------
+    py_func : function
+        The Python function.
+    options : CompileOptions
+        How to compile it.
+    signatures : sequence of FunctionSignature, optional
+        What to compile it for at once.
+
+    Attributes
+    ----------
+    py_func : function
+        The Python function.
+    options : CompileOptions
+        How it is compiled.
+    parameters : Parameters
+        What it takes.
+    specialized : bool
+        Whether it takes the types of one signature only.
+    """
+
+    __name__: str
+    __qualname__: str
+
+    def __init__(
+        self,
+        py_func: FunctionType,
+        options: CompileOptions,
+        signatures: Sequence[types.FunctionSignature] = (),
+    ) -> None:
+        functools.update_wrapper(self, py_func)
+        self.py_func = py_func
+        self.options = options
+        self.specialized = len(signatures) == 1
+        self.parameters = Parameters.of(py_func)
+        self._specializations: dict[TypeList, Specialization] = {}
+        self._chosen: dict[TypeList, Specialization] = {}
+        self._configured: dict[object, ConfiguredKernel] = {}
+        self._declared = tuple(signatures)
+        self._is_closed = False
+        self._lock = threading.RLock()
+        for signature in signatures:
+            self.compile(signature)
+        self._is_closed = bool(signatures)
+
+    # ------------------------------------------------------------------------------- launching
+
+    def __getitem__(self, config: object) -> ConfiguredKernel:
+        try:
+            return self._configured[config]
+        except (KeyError, TypeError):
+            return self._configure(config)
+
+    def configure(
+        self, griddim: object, blockdim: object, stream: object = 0, sharedmem: object = 0
+    ) -> ConfiguredKernel:
+        """Return the kernel with a launch configuration, ready to be called.
+
+        Parameters
+        ----------
+        griddim, blockdim : int or tuple of int
+            Blocks of the grid, and threads of a block, along up to three axes.
+        stream : Stream or 0
+            Where the launch is queued.
+        sharedmem : int
+            Dynamic shared memory of a block in bytes.
+
+        Returns
+        -------
+        ConfiguredKernel
+            The same as ``kernel[griddim, blockdim, stream, sharedmem]``.
+        """
+        return self[griddim, blockdim, stream, sharedmem]
+
+    def _configure(self, config: object) -> ConfiguredKernel:
+        parts = config if isinstance(config, tuple) else (config,)
+        if not 2 <= len(parts) <= 4:
+            raise LaunchError(
+                f"the kernel {self.__name__} was given {len(parts)} launch parameters",
+                detail="must specify at least the griddim and blockdim, and at most the stream "
+                "and the dynamic shared memory besides",
+                help=self._example(),
+            )
+        configured = ConfiguredKernel(self, make_config(*parts))
+        try:
+            if len(self._configured) >= _MAX_CONFIGURED:
+                self._configured.clear()
+            self._configured[config] = configured
+        except TypeError:
+            # A list or an array of sizes: valid, but nothing to remember it by.
+            return configured
+        return configured
+
+    def __call__(self, *args: object, **kwargs: object) -> None:  # noqa: ARG002
+        """Refuse a call without a launch configuration."""
+        raise LaunchError(
+            f"launch configuration was not specified for the kernel {self.__name__}",
+            detail="expected the blocks of the grid and the threads of a block in brackets",
+            help=self._example(),
+        )
+
+    def _example(self) -> str:
+        arguments = ", ".join(self.parameters.names)
+        return (
+            f"write {self.__name__}[blocks_per_grid, threads_per_block]({arguments}), for example "
+            f"{self.__name__}[32, 256]({arguments})"
+        )
+
+    def forall(
+        self, ntasks: int, tpb: int = 0, stream: object = 0, sharedmem: int = 0
+    ) -> Callable[..., None]:
+        """Return a callable that launches at least as many threads as there are tasks.
+
+        Parameters
+        ----------
+        ntasks : int
+            Number of tasks; 0 launches nothing.
+        tpb : int
+            Threads per block; 0 leaves the choice to the library.
+        stream : Stream or 0
+            Where the launch is queued.
+        sharedmem : int
+            Dynamic shared memory of a block in bytes.
+
+        Returns
+        -------
+        callable
+            Takes the kernel's arguments. Threads past the last task have to return at once.
+
+        Raises
+        ------
+        ArgumentError
+            If the number of tasks is negative.
+        """
+        if ntasks < 0:
+            raise ArgumentError(f"Can't create ForAll with negative task count: {ntasks}")
+        if ntasks == 0:
+            return self._launch_nothing
+        block = tpb or min(_DEFAULT_BLOCK, ntasks)
+        return self[-(-ntasks // block), block, stream, sharedmem]
+
+    def _launch_nothing(self, *args: object, **kwargs: object) -> None:
+        values = self.parameters.bind(args, kwargs)
+        self.find(interpret_all(self.parameters.names, values)[0])
+
+    # ------------------------------------------------------------------------------- compiling
+
+    def find(self, argument_types: TypeList) -> Specialization:
+        """Return the specialization for a call, compiled if need be.
+
+        Parameters
+        ----------
+        argument_types : tuple of Type
+            Types of the arguments.
+
+        Raises
+        ------
+        LaunchTypeError
+            If the kernel was compiled for given signatures and none of them fits.
+        CompileError
+            If the kernel cannot be compiled for these types.
+        """
+        found = self._chosen.get(argument_types)
+        if found is None:
+            if self._is_closed:
+                signatures = list(self._specializations)
+                chosen = find_overload(self.__name__, signatures, argument_types)
+                found = self._specializations[chosen]
+            else:
+                found = self._specialize(argument_types)
+            self._chosen[argument_types] = found
+        return found
+
+    def _specialize(self, parameter_types: TypeList) -> Specialization:
+        with self._lock:
+            found = self._specializations.get(parameter_types)
+            if found is None:
+                found = _compile(self.py_func, parameter_types, self.options)
+                self._specializations[parameter_types] = found
+            return found
+
+    def compile(self, sig: object) -> Specialization:
+        """Compile the kernel for a signature.
+
+        Parameters
+        ----------
+        sig : FunctionSignature, tuple of Type, or str
+            The parameter types, for example ``"void(float32[:], int32)"``.
+
+        Returns
+        -------
+        Specialization
+            The compiled kernel.
+
+        Raises
+        ------
+        KernelTypeError
+            If the signature returns a value or has another number of parameters.
+        SpecializationError
+            If the kernel was declared with signatures and this is none of them.
+        """
+        signature = parse_signature(sig)
+        if signature.result not in (None, types.void):
+            raise KernelTypeError(
+                f"the kernel {self.__name__} is declared to return {signature.result}",
+                detail="CUDA kernel must have void return type.",
+                help="give results back through an array argument",
+            )
+        wanted, given = len(self.parameters.names), len(signature.parameters)
+        if wanted != given:
+            raise KernelTypeError(
+                f"the signature {signature} has {given} parameters, and the kernel "
+                f"{self.__name__} has {wanted}: {', '.join(self.parameters.names)}"
+            )
+        if self._is_closed and signature.parameters not in self._specializations:
+            raise SpecializationError(
+                f"the kernel {self.__name__} was declared with signatures and takes no others"
+            )
+        return self._specialize(signature.parameters)
+
+    def specialize(self, *args: object) -> Kernel:
+        """Return a kernel that takes arguments of these types only.
+
+        Parameters
+        ----------
+        *args
+            Arguments as a launch would get them, or types.
+        """
+        if self.specialized:
+            raise SpecializationError(
+                "Dispatcher already specialized",
+                detail=f"the kernel {self.__name__} takes one signature only",
+            )
+        parameters = tuple(
+            value if isinstance(value, types.Type) else typeof(value, name, position)
+            for position, (name, value) in enumerate(
+                zip(self.parameters.names, self.parameters.bind(args, {}), strict=True)
+            )
+        )
+        signature = types.FunctionSignature(types.void, parameters)
+        return Kernel(self.py_func, self.options, [signature])
+
+    # ------------------------------------------------------------------------------ inspecting
+
+    @property
+    def overloads(self) -> dict[TypeList, Specialization]:
+        """The specializations compiled so far, by their parameter types."""
+        return dict(self._specializations)
+
+    @property
+    def signatures(self) -> list[TypeList]:
+        """The parameter types compiled for so far."""
+        return list(self._specializations)
+
+    def inspect_llvm(self, signature: object = None) -> str | dict[TypeList, str]:
+        """Return the LLVM IR of one specialization, or of all as a dict.
+
+        Parameters
+        ----------
+        signature : tuple of Type, optional
+            Parameter types; may be left out where the kernel takes one signature only.
+        """
+        return self._inspect(lambda found: found.compiled.llvm_text(), signature)
+
+    def inspect_asm(self, signature: object = None) -> str | dict[TypeList, str]:
+        """Return the machine code of one specialization, or of all as a dict.
+
+        Parameters
+        ----------
+        signature : tuple of Type, optional
+            Parameter types; may be left out where the kernel takes one signature only.
+        """
+        return self._inspect(lambda found: found.compiled.assembly_text(), signature)
+
+    def _inspect(
+        self, describe: Callable[[Specialization], str], signature: object
+    ) -> str | dict[TypeList, str]:
+        if signature is not None:
+            wanted = parse_signature(signature).parameters
+            if wanted not in self._specializations:
+                raise SpecializationError(
+                    f"the kernel {self.__name__} was not compiled for "
+                    f"({', '.join(map(str, wanted))})",
+                    help="launch it with such arguments first, or call compile(...)",
+                )
+            return describe(self._specializations[wanted])
+        texts = {key: describe(found) for key, found in self._specializations.items()}
+        return next(iter(texts.values())) if self.specialized else texts
+
+    def inspect_types(self, file: TextIO | None = None) -> None:
+        """Print the typed intermediate code of every specialization.
+
+        Parameters
+        ----------
+        file : text file, optional
+            Where to; default: standard output.
+        """
+        from pygpulib.jit.ir.printer import format_function
+
+        stream = sys.stdout if file is None else file
+        for parameter_types, found in self._specializations.items():
+            stream.write(f"{self.__name__} ({', '.join(map(str, parameter_types))})\n")
+            stream.write(f"{format_function(found.function)}\n")
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.__qualname__}>"
+
+    def __reduce__(self) -> str | tuple[object, ...]:
+        from pygpulib.jit.pickling import reduce_wrapper
+
+        return reduce_wrapper(self, self.py_func, _rebuild_kernel, (self.options, self._declared))
+
+
+def _rebuild_kernel(
+    py_func: FunctionType, options: CompileOptions, declared: tuple[types.FunctionSignature, ...]
+) -> Kernel:
+    return Kernel(py_func, options, declared)
+
+
+class ConfiguredKernel:
+    """A kernel with a launch configuration: what ``kernel[grid, block]`` gives.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        What to launch.
+    config : LaunchConfig
+        In how many threads, and on which stream.
+    """
+
+    __slots__ = ("_short_cut", "_types_seen", "config", "kernel")
+
+    def __init__(self, kernel: Kernel, config: LaunchConfig) -> None:
+        self.kernel = kernel
+        self.config = config
+        self._short_cut: Launcher = self.launch
+        self._types_seen: dict[TypeList, bool] = {}
+
+    def __call__(self, *args: object, **kwargs: object) -> None:
+        """Launch the kernel.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            The kernel's arguments.
+
+        Raises
+        ------
+        LaunchTypeError
+            If an argument is missing or of a type that kernels do not take.
+        CompileError
+            If the kernel cannot be compiled for these arguments.
+
+        Notes
+        -----
+        Host arrays are worked on in place where the device can address them.
+        """
+        self._short_cut(*args, **kwargs)
+
+    def launch(self, *args: object, **kwargs: object) -> None:
+        """Launch the kernel the long way, which takes arguments of all types."""
+        kernel = self.kernel
+        parameters = kernel.parameters
+        argument_types, values = interpret_all(parameters.names, parameters.bind(args, kwargs))
+        found = kernel.find(argument_types)
+        words = pack_arguments(found.parameter_types, values)
+        current_driver().launch(
+            found.compiled, self.config.shape, ctypes.addressof(words), self.config.stream
+        )
+        self._note(argument_types, found)
+
+    def _note(self, argument_types: TypeList, found: Specialization) -> None:
+        """Make a short cut for arguments that come for the second time."""
+        is_bound = self._types_seen.get(argument_types)
+        if is_bound is None and len(self._types_seen) < _MAX_SHORT_CUTS:
+            self._types_seen[argument_types] = False
+        elif is_bound is False:
+            self._types_seen[argument_types] = True
+            short_cut = found.compiled.bind(
+                self.config.shape, argument_types, found.parameter_types, self._short_cut
+            )
+            if short_cut is not None:
+                self._short_cut = short_cut
+
+    def __reduce__(self) -> tuple[object, ...]:
+        shape = self.config.shape
+        stream = self.config.stream
+        return self.kernel.configure, (shape.grid, shape.block, stream, shape.shared_bytes)
