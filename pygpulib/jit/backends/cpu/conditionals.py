@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 def emit_uniform_if(gang: Gang, op: ir.If) -> None:
+    """Write a conditional on which all lanes agree."""
     code = gang.code
     slots = result_slots(gang, op.results)
     mask, is_nonempty = gang.mask, gang.is_nonempty
@@ -52,6 +53,7 @@ def emit_uniform_if(gang: Gang, op: ir.If) -> None:
 
 
 def emit_predicated_if(gang: Gang, op: ir.If) -> None:
+    """Write both blocks without a jump, under complementary masks."""
     entry, is_nonempty, wide = gang.mask, gang.is_nonempty, gang.wide_mask
     condition = gang.vector(op.condition)
     masks = [gang.mask_and(entry, condition), entry]
@@ -100,6 +102,7 @@ def _merge_masks(
 
 
 def emit_coherent_if(gang: Gang, op: ir.If) -> None:
+    """Write both blocks under complementary masks, each jumped over where no lane needs it."""
     code, entry, is_nonempty, wide = gang.code, gang.mask, gang.is_nonempty, gang.wide_mask
     slots = result_slots(gang, op.results)
     condition = gang.vector(op.condition)

@@ -38,7 +38,7 @@ def emit_block(
     gang: Gang,
     nesting: Target | bool,
     block: ir.Block,
-    finish: Finish,  # noqa: FBT001
+    finish: Finish,
 ) -> None:
     """Write a block inside ``nesting``; ``finish`` is called at its regular end.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pygpulib.core import dtypes
-from pygpulib.core.dtypes import DType
 from pygpulib.jit.backends.cpu.control import emit_block
 from pygpulib.jit.backends.cpu.costs import raises
 from pygpulib.jit.backends.cpu.gang import NO_LANES, Flow, Gang, Target
@@ -234,7 +233,7 @@ class _Frame:
         target = Target(region=None, exit_label=code.new_label("retired"))
         body = self.function.body
         rest = ir.Block(body.params, tuple(op for op in body.ops if op not in invariant))
-        gang.write_block(target, rest, lambda terminator: None)
+        gang.write_block(target, rest, _retire)
         if gang.flow is not Flow.JUMPED:
             code.branch(target.exit_label)
         code.label(target.exit_label)
@@ -258,13 +257,6 @@ class _Frame:
         return code.emit(f"and <{width} x i32> {number}, splat (i32 31)")
 
 
-def widest_hot_type(function: ir.Function) -> int:
-    """Return the size in bytes of the widest float or loaded element that a kernel computes on."""
-    sizes = [4]
-    for op in walk(function.body):
-        if isinstance(op, ir.Binary | ir.Load | ir.Call):
-            values = op.results if isinstance(op, ir.Call) else (op.result,)
-            for value in values:
-                if isinstance(value.type, DType) and value.type.is_float:
-                    sizes.append(value.type.size_bytes)
-    return max(sizes)
+def _retire(terminator: ir.Op) -> None:
+    """End a gang's program; a kernel has no results to take along."""
+    assert isinstance(terminator, ir.Return)

@@ -1,8 +1,7 @@
 """How a gang reports an error of one of its threads.
 
-The fault record is an array of 64-bit words in host memory: 0 whether it is taken, 1 the number
-of the error, 2-4 the block, 5-7 the thread, 8 and more the details. The first thread to fail in
-the launch takes it.
+The fault record is described in :mod:`pygpulib.jit.backends.cpu.executable`. The first thread to
+fail in the launch takes it.
 """
 
 from __future__ import annotations
@@ -16,8 +15,7 @@ from pygpulib.jit.ir import ops as ir
 if TYPE_CHECKING:
     from pygpulib.jit.backends.cpu.gang import Gang
 
-MAX_DETAILS = 8
-RECORD_WORDS = 8 + MAX_DETAILS
+MAX_DETAILS = 7
 
 _CTAID = (ir.Register.CTAID_X, ir.Register.CTAID_Y, ir.Register.CTAID_Z)
 _TID = (ir.Register.TID_X, ir.Register.TID_Y, ir.Register.TID_Z)
@@ -39,7 +37,8 @@ def emit_raise(gang: Gang, op: ir.Raise) -> None:
     is_ours = code.emit(f"extractvalue {{ i64, i1 }} {exchange}, 1")
     code.branch_if(is_ours, write, done)
     code.label(write)
-    _write_record(gang, op)
+    with gang.dominated():
+        _write_record(gang, op)
     code.branch(done)
     code.label(done)
 
@@ -52,7 +51,8 @@ def _write_record(gang: Gang, op: ir.Raise) -> None:
     for register in _TID:
         base = _widen(gang, gang.registers[register])
         words.append(code.emit(f"add i64 {base}, {lane}") if register is gang.lane_axis else base)
-    words += [_detail(gang, value, lane) for value in op.details[:MAX_DETAILS]]
+    details = op.details[:MAX_DETAILS]
+    words += [str(len(details)), *(_detail(gang, value, lane) for value in details)]
     for position, word in enumerate(words, start=1):
         address = code.emit(f"getelementptr i64, ptr {gang.fault_record}, i64 {position}")
         code.store(address, "i64", word)

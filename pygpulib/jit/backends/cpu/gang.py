@@ -115,7 +115,7 @@ class Gang:
         """The writer of arithmetic."""
         return Arithmetic(self.code, self.numeric, self.remainder)
 
-    def write_block(self, nesting: Target | bool, block: ir.Block, finish: Finish) -> None:  # noqa: FBT001
+    def write_block(self, nesting: Target | bool, block: ir.Block, finish: Finish) -> None:
         """Write a nested block: of a region, or of an ``If`` that splits the lanes or not."""
         self.block_writer(self, nesting, block, finish)
 
@@ -227,7 +227,7 @@ class Gang:
         """Return the other lanes."""
         return self.code.emit(f"xor {self.mask_type} {mask}, {self.all_lanes}")
 
-    def drop_raised(self, may_raise: bool) -> None:  # noqa: FBT001
+    def drop_raised(self, may_raise: bool) -> None:
         """Take the lanes that ended with an error out of the mask, if there can be any."""
         if may_raise and self.raised is not None:
             raised = self.code.load(self.raised, self.mask_type)

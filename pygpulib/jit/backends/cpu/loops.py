@@ -162,7 +162,8 @@ def _test(gang: Gang, op: ir.For, target: Target) -> None:
         exhausted = code.new_label("exhausted")
         code.branch_if(_goes_on_uniform(gang, op), body, exhausted)
         code.label(exhausted)
-        write_results(gang, target, carried)
+        with gang.dominated():
+            write_results(gang, target, carried)
         collect(gang, target.rejoin)
         code.branch(target.exit_label)
         code.label(body)

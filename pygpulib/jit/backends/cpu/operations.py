@@ -24,7 +24,7 @@ _MIRRORED = {
 }
 
 
-def emit_simple(gang: Gang, op: ir.Op) -> None:
+def emit_simple(gang: Gang, op: ir.Op) -> None:  # noqa: C901 - one case per operation
     """Write an operation without nested blocks."""
     match op:
         case ir.Const(result, value):
@@ -84,8 +84,7 @@ def _arithmetic(gang: Gang, op: ir.Unary | ir.Binary | ir.Select | ir.Cast | ir.
             return write.unary(kind, type_, width, held(operand))
         case ir.Binary(kind, left, right):
             assert isinstance(type_, DType)
-            texts = held(left), held(right)
-            return write.binary(kind, type_, width, *texts, strict=op.strict)
+            return write.binary(kind, type_, width, held(left), held(right), strict=op.strict)
         case ir.Select(condition, if_true, if_false):
             if if_true is if_false:
                 return held(if_true)

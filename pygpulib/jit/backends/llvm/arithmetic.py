@@ -193,7 +193,7 @@ class Arithmetic:
         return self.select(dtype, width, by_zero, plain, result)
 
     def _shift(self, kind: BinaryKind, dtype: DType, width: int, left: str, count: str) -> str:
-        """A shift whose count may be anything."""
+        """Shift by a count that may be anything."""
         limit = self.number(dtype.bits, dtype, width)
         in_range = self._op("icmp ult", dtype, width, count, limit)
         zero = self.number(0, dtype, width)
@@ -215,7 +215,7 @@ class Arithmetic:
         one = self.number(1, dtype, width)
         by_zero = self._op("icmp eq", dtype, width, right, zero)
         divisor = self.select(dtype, width, by_zero, one, right)
-        negated = zero
+        by_minus_one = negated = zero
         if dtype.is_signed:
             # The most negative number by -1 traps: divide by 1 and negate, which wraps.
             minus_one = self.number(-1, dtype, width)
@@ -244,7 +244,7 @@ class Arithmetic:
         return self.select(dtype, width, by_zero, zero, result)
 
     def _quotient(self, dtype: DType, width: int, left: str, right: str) -> str:
-        """The truncated quotient by a divisor that is neither 0 nor -1."""
+        """Write the truncated quotient by a divisor that is neither 0 nor -1."""
         signed = "s" if dtype.is_signed else "u"
         if not width or dtype.bits > 32:
             return self._op(f"{signed}div", dtype, width, left, right)
@@ -266,6 +266,8 @@ class Arithmetic:
             name = "fcmp une" if source.is_float else "icmp ne"
             return self._op(name, source, width, value, self.number(0, source, width))
         if source.is_float and target.is_float:
+            if target.bits == 16 and source.bits == 64:
+                value, source = self._round_to_odd(width, value), dtypes.float32
             name = "fpext" if target.bits > source.bits else "fptrunc"
             return self._convert(name, source, target, width, value)
         if source.is_float:
@@ -283,6 +285,25 @@ class Arithmetic:
         return self.code.emit(
             f"{name} {register_type(source, width)} {value} to {register_type(target, width)}"
         )
+
+    def _round_to_odd(self, width: int, value: str) -> str:
+        """Round float64 to float32 so that rounding once more to float16 is right.
+
+        There is no direct conversion in hardware, and rounding to nearest twice is off where
+        the first one lands on a tie: keep in the last bit that something was cut off.
+        """
+        double, single, bits = dtypes.float64, dtypes.float32, dtypes.int32
+        near = self._convert("fptrunc", double, single, width, value)
+        back = self._convert("fpext", single, double, width, near)
+        size = self._overloaded("fabs", double, width, value)
+        near_size = self._overloaded("fabs", double, width, back)
+        is_above = self._op("fcmp ogt", double, width, near_size, size)
+        is_inexact = self._op("fcmp one", double, width, back, value)
+        pattern = self.bitcast(single, bits, width, near)
+        lower = self._op("sub", bits, width, pattern, self.number(1, bits, width))
+        cut = self.select(bits, width, is_above, lower, pattern)
+        odd = self._op("or", bits, width, cut, self.number(1, bits, width))
+        return self.bitcast(bits, single, width, self.select(bits, width, is_inexact, odd, cut))
 
     def _float_to_int(self, source: DType, target: DType, width: int, value: str) -> str:
         signed = self._saturating("fptosi", source, dtypes.int64, width, value)
