@@ -1,0 +1,275 @@
+"""Arithmetic operators on real numbers, and the choice of what an operator means."""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator as python_operator
+from collections.abc import Callable
+from typing import NoReturn
+
+from pygpulib.core import dtypes
+from pygpulib.core.dtypes import DType
+from pygpulib.errors import KernelTypeError
+from pygpulib.jit.frontend import calls, complexes, inference, inline, tuples
+from pygpulib.jit.frontend.context import Context
+from pygpulib.jit.frontend.faults import raise_if
+from pygpulib.jit.frontend.values import Array, Complex, Number, Operand, Text, Tuple
+from pygpulib.jit.intrinsics.procedures import integer_power
+from pygpulib.jit.ir import ops as ir
+
+_KINDS: dict[type[ast.operator], ir.BinaryKind] = {
+    ast.Add: ir.BinaryKind.ADD,
+    ast.Sub: ir.BinaryKind.SUBTRACT,
+    ast.Mult: ir.BinaryKind.MULTIPLY,
+    ast.Div: ir.BinaryKind.DIVIDE,
+    ast.FloorDiv: ir.BinaryKind.FLOOR_DIVIDE,
+    ast.Mod: ir.BinaryKind.MODULO,
+    ast.LShift: ir.BinaryKind.SHIFT_LEFT,
+    ast.RShift: ir.BinaryKind.SHIFT_RIGHT,
+    ast.BitAnd: ir.BinaryKind.AND,
+    ast.BitOr: ir.BinaryKind.OR,
+    ast.BitXor: ir.BinaryKind.XOR,
+}
+
+SYMBOLS: dict[type[ast.operator | ast.unaryop], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.MatMult: "@",
+    ast.USub: "-",
+    ast.UAdd: "+",
+    ast.Invert: "~",
+}
+
+_PYTHON: dict[type[ast.operator], Callable[..., bool | int | float]] = {
+    ast.Add: python_operator.add,
+    ast.Sub: python_operator.sub,
+    ast.Mult: python_operator.mul,
+    ast.Div: python_operator.truediv,
+    ast.FloorDiv: python_operator.floordiv,
+    ast.Mod: python_operator.mod,
+    ast.LShift: python_operator.lshift,
+    ast.RShift: python_operator.rshift,
+    ast.BitAnd: python_operator.and_,
+    ast.BitOr: python_operator.or_,
+    ast.BitXor: python_operator.xor,
+}
+
+MAX_EXPANDED_EXPONENT = 16
+"""Up to here a float to the power of a literal becomes multiplications."""
+
+
+def binary(
+    ctx: Context,
+    operator: type[ast.operator],
+    left: Operand,
+    right: Operand,
+    node: ast.AST,
+) -> Operand:
+    """Apply a binary operator.
+
+    Parameters
+    ----------
+    ctx : Context
+        Where we are.
+    operator : type
+        Class of the AST node, for example ``ast.Add``.
+    left, right : Operand
+        What it is applied to.
+    node : ast.AST
+        Where errors point.
+
+    Returns
+    -------
+    Operand
+        The result, typed as numba types it.
+    """
+    match left, right:
+        case Number(), Number():
+            return real(ctx, operator, left, right, node)
+        case ((Number() | Complex()), (Number() | Complex())):
+            dtype = inference.promote_binary(operator, left.dtype, right.dtype)
+            if dtype is not None and dtype.is_complex:
+                return complexes.binary(ctx, operator, left, right, dtype, node)
+        case Tuple(), Tuple() if operator is ast.Add:
+            return Tuple((*left.items, *right.items))
+        case Tuple(), Number() if operator is ast.Mult:
+            return tuples.repeat(ctx, left, right, node)
+        case Number(), Tuple() if operator is ast.Mult:
+            return tuples.repeat(ctx, right, left, node)
+        case Text(), Text() if operator is ast.Add:
+            return Text(left.text + right.text)
+    _fail_binary(ctx, operator, left, right, node)
+
+
+def _fail_binary(
+    ctx: Context, operator: type[ast.operator], left: Operand, right: Operand, node: ast.AST
+) -> NoReturn:
+    advice = "convert the operands to types that have this operator"
+    if isinstance(left, Array) or isinstance(right, Array):
+        advice = "operators work on elements: index the arrays, as in a[i] + b[i]"
+    ctx.fail(
+        KernelTypeError,
+        f"the operator {SYMBOLS[operator]} does not take "
+        f"{inference.describe(left)} and {inference.describe(right)}",
+        node,
+        help=advice,
+    )
+
+
+def real(
+    ctx: Context, operator: type[ast.operator], left: Number, right: Number, node: ast.AST
+) -> Number:
+    """Apply a binary operator to two real numbers."""
+    dtype = inference.promote_binary(operator, left.dtype, right.dtype)
+    if dtype is None or operator is ast.MatMult:
+        whole = inference.integer(ctx, left), inference.integer(ctx, right)
+        if operator is ast.MatMult or whole[0] is None or whole[1] is None:
+            return real(ctx, operator, whole[0], whole[1], node)
+    folded = _fold(ctx, operator, left, right, dtype)
+    if folded is not None:
+        return folded
+    if operator is ast.Pow:
+        return _power(ctx, left, right, dtype, node)
+    left, right = inference.cast(ctx, left, dtype), inference.cast(ctx, right, dtype)
+    if ctx.options.debug and operator in (ast.Div, ast.FloorDiv, ast.Mod) and not right.literal:
+        zero = inference.constant(ctx, 0, dtype)
+        is_zero = ctx.builder.compare(ir.CompareKind.EQ, right.value, zero.value)
+        raise_if(ctx, is_zero, ZeroDivisionError, "division by zero")
+    value = ctx.builder.binary(_KINDS[operator], left.value, right.value)
+    if dtype is dtypes.int64 and _keeps_sign(ctx, operator, left, right):
+        ctx.nonnegative.add(value)
+    return Number(value)
+
+
+def _keeps_sign(ctx: Context, operator: type[ast.operator], left: Number, right: Number) -> bool:
+    """Return whether an integer result cannot be negative, overflow aside."""
+    if operator in (ast.Add, ast.Mult, ast.FloorDiv, ast.BitOr, ast.BitXor):
+        return inference.is_nonnegative(ctx, left) and inference.is_nonnegative(ctx, right)
+    if operator is ast.Mod:
+        return inference.is_nonnegative(ctx, right)
+    if operator is ast.RShift:
+        return inference.is_nonnegative(ctx, left)
+    if operator is ast.BitAnd:
+        return inference.is_nonnegative(ctx, left) or inference.is_nonnegative(ctx, right)
+    return False
+
+
+def _fold(
+    ctx: Context, operator: type[ast.operator], left: Number, right: Number, dtype: DType
+) -> Number | None:
+    """Return the constant result of two literals, or None where run time decides."""
+    a, b = left.literal, right.literal
+    if a is None or b is None or dtype in (dtypes.float16, dtypes.float32):
+        return None
+    if dtype.is_float:
+        a, b = float(a), float(b)
+    if operator is ast.Pow:
+        return _fold_power(ctx, a, b, dtype)
+    if operator in (ast.LShift, ast.RShift) and not 0 <= b < dtype.bits:
+        return None
+    try:
+        value = _PYTHON[operator](a, b)
+    except ArithmeticError:
+        return None
+    return inference.constant(ctx, value, dtype)
+
+
+def _fold_power(ctx: Context, a: float, b: float, dtype: DType) -> Number | None:
+    if dtype.is_integer:
+        return inference.constant(ctx, pow(int(a), int(b), 1 << 64), dtype) if b >= 0 else None
+    try:
+        return inference.constant(ctx, math.pow(a, b), dtype)
+    except ArithmeticError:
+        return None
+    except ValueError:  # a negative number to a fractional power
+        return None
+
+
+def _power(ctx: Context, left: Number, right: Number, dtype: DType, node: ast.AST) -> Number:
+    exponent = right.literal
+    base = inference.cast(ctx, left, dtype)
+    least, most = (0, 64) if dtype.is_integer else (-MAX_EXPANDED_EXPONENT, MAX_EXPANDED_EXPONENT)
+    if (isinstance(exponent, int) or exponent == 2.0) and least <= exponent <= most:
+        return _expanded_power(ctx, base, int(exponent))
+    if dtype.is_integer:
+        operands = [inference.cast(ctx, number, dtypes.int64) for number in (left, right)]
+        result = inline.call(ctx, integer_power, operands, {}, node)
+        assert isinstance(result, Number)
+        return inference.cast(ctx, result, dtype)
+    return calls.apply_intrinsic(ctx, math.pow, [base, inference.cast(ctx, right, dtype)], node)
+
+
+def _expanded_power(ctx: Context, base: Number, exponent: int) -> Number:
+    """Multiply a number with itself, squaring as often as possible."""
+    if exponent == 0:
+        return inference.constant(ctx, 1, base.dtype)
+    square, rest = base.value, abs(exponent)
+    value: ir.Value | None = None
+    while rest:
+        if rest & 1:
+            value = square if value is None else _multiply(ctx, value, square)
+        rest >>= 1
+        if rest:
+            square = _multiply(ctx, square, square)
+    assert value is not None
+    if exponent < 0:
+        one = inference.constant(ctx, 1, base.dtype)
+        value = ctx.builder.binary(ir.BinaryKind.DIVIDE, one.value, value)
+    return Number(value)
+
+
+def _multiply(ctx: Context, left: ir.Value, right: ir.Value) -> ir.Value:
+    return ctx.builder.binary(ir.BinaryKind.MULTIPLY, left, right)
+
+
+def unary(ctx: Context, operator: type[ast.unaryop], operand: Operand, node: ast.AST) -> Operand:
+    """Apply ``-``, ``+`` or ``~``."""
+    match operand:
+        case Number() if operator is not ast.Invert:
+            return _signed(ctx, operator, operand)
+        case Number():
+            whole = inference.integer(ctx, operand)
+            if whole is not None:
+                return _inverted(ctx, whole)
+        case Complex() if operator is ast.UAdd:
+            return operand
+        case Complex() if operator is ast.USub:
+            negate = ir.UnaryKind.NEGATE
+            real_part = ctx.builder.unary(negate, operand.real)
+            return Complex(real_part, ctx.builder.unary(negate, operand.imag), operand.dtype)
+    ctx.fail(
+        KernelTypeError,
+        f"the operator {SYMBOLS[operator]} does not take {inference.describe(operand)}",
+        node,
+        help="it takes integers" if operator is ast.Invert else "it takes numbers",
+    )
+
+
+def _signed(ctx: Context, operator: type[ast.unaryop], operand: Number) -> Number:
+    wide = inference.cast(ctx, operand, inference.widen(operand.dtype))
+    if operator is ast.UAdd:
+        return wide
+    if wide.literal is not None:
+        return inference.constant(ctx, -wide.literal, wide.dtype)
+    value = ctx.builder.unary(ir.UnaryKind.NEGATE, wide.value)
+    if wide.value in ctx.integral:
+        ctx.integral.add(value)
+    return Number(value)
+
+
+def _inverted(ctx: Context, operand: Number) -> Number:
+    wide = inference.cast(ctx, operand, inference.widen(operand.dtype))
+    if wide.literal is not None:
+        return inference.constant(ctx, ~int(wide.literal), wide.dtype)
+    return Number(ctx.builder.unary(ir.UnaryKind.NOT, wide.value))

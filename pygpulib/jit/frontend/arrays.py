@@ -1,0 +1,350 @@
+"""Access to elements of arrays, and their attributes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+
+from pygpulib.core import dtypes
+from pygpulib.errors import KernelTypeError
+from pygpulib.jit import types
+from pygpulib.jit.frontend import inference, integers, views
+from pygpulib.jit.frontend.context import Context
+from pygpulib.jit.frontend.faults import raise_if
+from pygpulib.jit.frontend.values import (
+    Array,
+    Complex,
+    Method,
+    Number,
+    Object,
+    Operand,
+    Tuple,
+)
+from pygpulib.jit.ir import ops as ir
+
+# --------------------------------------------------------------------------------------- elements
+
+
+def load(ctx: Context, array: Array, indices: Sequence[Number]) -> Operand:
+    """Read one element.
+
+    Parameters
+    ----------
+    ctx : Context
+        Where we are.
+    array : Array
+        What is read.
+    indices : sequence of Number
+        One integer per dimension; negative ones count from the end.
+    """
+    address = element_address(ctx, array, indices)
+    dtype = array.type.dtype
+    if not dtype.is_complex:
+        pointer, index, scale = address
+        return Number(ctx.builder.load(pointer, index, scale, dtype, access(array)))
+    part = dtype.component
+    real, imag = (
+        ctx.builder.load(pointer, index, scale, part, access(array))
+        for pointer, index, scale in _parts(ctx, array, address)
+    )
+    return Complex(real, imag, dtype)
+
+
+def store_element(
+    ctx: Context, array: Array, indices: Sequence[Number], value: Operand, node: ast.AST
+) -> None:
+    """Write one element; the value is converted to the array's dtype."""
+    dtype = array.type.dtype
+    converted = element_value(ctx, array, value, node)
+    address = element_address(ctx, array, indices)
+    if isinstance(converted, Number):
+        pointer, index, scale = address
+        ctx.builder.store(pointer, index, converted.value, scale, access(array))
+        return
+    assert isinstance(converted, Complex)
+    assert converted.dtype is dtype
+    for part, (pointer, index, scale) in zip(
+        (converted.real, converted.imag), _parts(ctx, array, address), strict=True
+    ):
+        ctx.builder.store(pointer, index, part, scale, access(array))
+
+
+def element_value(ctx: Context, array: Array, value: Operand, node: ast.AST) -> Operand:
+    """Return a value converted to an array's dtype, or fail if the array cannot take it."""
+    dtype = array.type.dtype
+    check_writable(ctx, array, node)
+    fits = isinstance(value, Number) or (isinstance(value, Complex) and dtype.is_complex)
+    if not fits:
+        is_complex = isinstance(value, Complex)
+        ctx.fail(
+            KernelTypeError,
+            f"{inference.describe(value)} cannot be stored in an element of "
+            f"{title(array)}, whose dtype is {dtype}",
+            node,
+            help="store .real, .imag or abs() of it" if is_complex else "store a number",
+        )
+    return inference.convert(ctx, value, types.scalar_type(dtype), node)
+
+
+def check_writable(ctx: Context, array: Array, node: ast.AST) -> None:
+    """Fail at the node if an array is read-only."""
+    if array.type.readonly:
+        ctx.fail(
+            KernelTypeError,
+            f"{title(array)} is read-only and cannot be written to",
+            node,
+            help="pass the array as an argument of the kernel, and make it writable on the host",
+        )
+
+
+def title(array: Array) -> str:
+    """Return how messages call an array."""
+    return f"the array {array.name!r}" if array.name else "the array"
+
+
+def access(array: Array) -> ir.Access:
+    """Return the mark that memory operations on an array carry."""
+    return ir.Access(array.name, array.type.ndim)
+
+
+def _parts(
+    ctx: Context, array: Array, address: tuple[ir.Value, ir.Value, int]
+) -> tuple[tuple[ir.Value, ir.Value, int], tuple[ir.Value, ir.Value, int]]:
+    """Return the addresses of the real and the imaginary part of a complex element."""
+    pointer, index, scale = address
+    size = array.type.dtype.component.size_bytes
+    per_part = 1 if scale == 1 else size
+    real = integers.multiply(ctx, Number(index), integers.literal(ctx, scale // per_part))
+    imag = integers.add(ctx, real, integers.literal(ctx, size // per_part))
+    return (pointer, real.value, per_part), (pointer, imag.value, per_part)
+
+
+def element_address(
+    ctx: Context, array: Array, indices: Sequence[Number]
+) -> tuple[ir.Value, ir.Value, int]:
+    """Return pointer, index and scale of an element, as memory operations take them."""
+    positions = wrap_indices(ctx, array, indices)
+    index, scale = flat_index(ctx, array, positions)
+    return array.pointer, index.value, scale
+
+
+def flat_index(ctx: Context, array: Array, positions: Sequence[Number]) -> tuple[Number, int]:
+    """Return the offset of an element and its unit in bytes.
+
+    The unit is the element's size where the layout says how elements follow each other, else 1.
+    """
+    if not positions:
+        return integers.literal(ctx, 0), array.type.dtype.size_bytes
+    if array.type.layout == "A":
+        offset = integers.literal(ctx, 0)
+        for position, stride in zip(positions, array.strides, strict=True):
+            offset = integers.add(ctx, offset, integers.multiply(ctx, position, Number(stride)))
+        return offset, 1
+    ordered = list(zip(positions, array.shape, strict=True))
+    if array.type.layout == "F":
+        ordered.reverse()
+    index = ordered[0][0]
+    for position, extent in ordered[1:]:
+        index = integers.add(ctx, integers.multiply(ctx, index, Number(extent)), position)
+    return index, array.type.dtype.size_bytes
+
+
+def wrap_indices(ctx: Context, array: Array, indices: Sequence[Number]) -> list[Number]:
+    """Return positions in an array from indices that may count from the end.
+
+    With ``debug`` a position outside the array ends the thread with an ``IndexError``. There may
+    be fewer indices than dimensions.
+    """
+    wide = [inference.cast(ctx, index, dtypes.int64) for index in indices]
+    positions = [
+        _wrapped(ctx, index, extent) for index, extent in zip(wide, array.shape, strict=False)
+    ]
+    if ctx.options.debug and positions:
+        _check_bounds(ctx, array, wide, positions)
+    return positions
+
+
+def _wrapped(ctx: Context, index: Number, extent: ir.Value) -> Number:
+    if inference.is_nonnegative(ctx, index):
+        return index
+    from_end = integers.add(ctx, index, Number(extent))
+    if index.literal is not None:
+        return from_end
+    zero = integers.literal(ctx, 0)
+    is_negative = ctx.builder.compare(ir.CompareKind.LT, index.value, zero.value)
+    return Number(ctx.builder.select(is_negative, from_end.value, index.value))
+
+
+def _check_bounds(
+    ctx: Context, array: Array, indices: Sequence[Number], positions: Sequence[Number]
+) -> None:
+    builder = ctx.builder
+    outside: ir.Value | None = None
+    for position, extent in zip(positions, array.shape, strict=False):
+        # As unsigned numbers, negative positions are beyond every extent.
+        unsigned = (builder.cast(value, dtypes.uint64) for value in (position.value, extent))
+        beyond = builder.compare(ir.CompareKind.GE, *unsigned)
+        outside = beyond if outside is None else builder.binary(ir.BinaryKind.OR, outside, beyond)
+    assert outside is not None
+    name = title(array).replace("{", "{{").replace("}", "}}")
+    index_text = "{}" if len(indices) == 1 else f"({', '.join(['{}'] * len(indices))})"
+    shape_text = f"({', '.join(['{}'] * array.type.ndim)}{',' if array.type.ndim == 1 else ''})"
+    raise_if(
+        ctx,
+        outside,
+        IndexError,
+        f"index {index_text} is out of bounds for {name} with shape {shape_text}",
+        (*(index.value for index in indices), *array.shape),
+    )
+
+
+# ---------------------------------------------------------------------------- subscripts, stores
+
+
+def subscript(ctx: Context, array: Array, index: Operand, node: ast.AST) -> Operand:
+    """Return an element or a view: ``array[index]``."""
+    items = index.items if isinstance(index, Tuple) else (index,)
+    indices = _whole_index(ctx, array, items)
+    if indices is not None:
+        return load(ctx, array, indices)
+    return views.select(ctx, array, items, node)
+
+
+def store(ctx: Context, array: Operand, index: Operand, value: Operand, node: ast.AST) -> None:
+    """Write to an element, or fill a view from a number or an array: ``array[index] = value``."""
+    if not isinstance(array, Array):
+        ctx.fail(
+            KernelTypeError,
+            f"{inference.describe(array)} does not support item assignment",
+            node,
+            help="only elements of arrays can be assigned to",
+        )
+    items = index.items if isinstance(index, Tuple) else (index,)
+    indices = _whole_index(ctx, array, items)
+    if indices is not None:
+        store_element(ctx, array, indices, value, node)
+    else:
+        check_writable(ctx, array, node)
+        fill(ctx, views.select(ctx, array, items, node), value, node)
+
+
+def _whole_index(ctx: Context, array: Array, items: Sequence[Operand]) -> list[Number] | None:
+    """Return one integer per dimension if the index names a single element, else None."""
+    if len(items) != array.type.ndim:
+        return None
+    indices = [inference.integer(ctx, item) for item in items]
+    found = [index for index in indices if index is not None]
+    return found if len(found) == len(items) else None
+
+
+def fill(ctx: Context, target: Array, value: Operand, node: ast.AST) -> None:
+    """Write a number, or an array that broadcasts by leading dimensions, to all elements."""
+    if not isinstance(value, Array):
+        number = element_value(ctx, target, value, node)
+        _for_each(
+            ctx,
+            target.shape,
+            lambda indices: store_element(ctx, target, indices, number, node),
+        )
+        return
+    skipped = target.type.ndim - value.type.ndim
+    if skipped < 0:
+        ctx.fail(
+            KernelTypeError,
+            f"an array of {value.type.ndim} dimensions does not fit into a view of "
+            f"{target.type.ndim} dimensions",
+            node,
+            help="index the array on the right until it has as many dimensions as the left",
+        )
+    if ctx.options.debug:
+        _check_shapes(ctx, target.shape[skipped:], value.shape)
+    _for_each(
+        ctx,
+        target.shape,
+        lambda indices: store_element(
+            ctx, target, indices, load(ctx, value, indices[skipped:]), node
+        ),
+    )
+
+
+def _check_shapes(ctx: Context, target: tuple[ir.Value, ...], source: tuple[ir.Value, ...]) -> None:
+    for there, here in zip(target, source, strict=True):
+        differs = ctx.builder.compare(ir.CompareKind.NE, there, here)
+        raise_if(
+            ctx,
+            differs,
+            ValueError,
+            "{} elements do not fit into a view of {} elements along one dimension",
+            (here, there),
+        )
+
+
+def _for_each(
+    ctx: Context,
+    shape: tuple[ir.Value, ...],
+    body: Callable[[list[Number]], None],
+    outer: tuple[Number, ...] = (),
+) -> None:
+    """Append nested loops over all indices of a shape."""
+    if not shape:
+        body(list(outer))
+        return
+    builder = ctx.builder
+    index = ir.Value(dtypes.int64)
+    ctx.nonnegative.add(index)
+    start, step = (builder.constant(number, dtypes.int64) for number in (0, 1))
+    with builder.collect() as ops:
+        _for_each(ctx, shape[1:], body, (*outer, Number(index)))
+        builder.append(ir.Continue(()))
+    block = ir.Block((index,), tuple(ops))
+    builder.append(ir.For(start, shape[0], step, (), block, (), span=builder.span))
+
+
+# ------------------------------------------------------------------------------------- attributes
+
+METHODS = frozenset({"fill", "item", "transpose"})
+"""Methods of arrays that kernels can call; :mod:`pygpulib.jit.frontend.calls` calls them."""
+
+
+def attribute(ctx: Context, array: Array, name: str, node: ast.AST) -> Operand:
+    """Return an attribute of an array."""
+    dtype = array.type.dtype
+    match name:
+        case "shape":
+            return Tuple(tuple(integers.extent(ctx, value) for value in array.shape))
+        case "strides":
+            return Tuple(tuple(Number(value) for value in array.strides))
+        case "ndim":
+            return integers.literal(ctx, array.type.ndim)
+        case "itemsize":
+            return integers.literal(ctx, dtype.size_bytes)
+        case "size":
+            return size(ctx, array)
+        case "nbytes":
+            itemsize = integers.literal(ctx, dtype.size_bytes)
+            return integers.multiply(ctx, size(ctx, array), itemsize)
+        case "dtype":
+            return Object(dtype.numpy)
+        case "T":
+            return views.transpose(ctx, array)
+        case "real" | "imag" if dtype.is_complex:
+            return views.part(ctx, array, name)
+        case "real":
+            return array
+        case _ if name in METHODS:
+            return Method(array, name)
+        case _:
+            ctx.fail(
+                KernelTypeError,
+                f"arrays have no attribute {name!r} in kernels",
+                node,
+                help="shape, ndim, size, dtype, itemsize, nbytes, strides, T, real, imag exist",
+            )
+
+
+def size(ctx: Context, array: Array) -> Number:
+    """Return the number of elements."""
+    total = integers.literal(ctx, 1)
+    for extent in array.shape:
+        total = integers.multiply(ctx, total, integers.extent(ctx, extent))
+    return total

@@ -1,0 +1,278 @@
+"""Types of results, joins of types, conversions, and what is known about values.
+
+The rules are those of numba: integers compute in 64 bits, a float meets an integer as NumPy has
+it, and two types that meet in one variable become NumPy's common type.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from functools import cache
+from types import ModuleType
+
+import numpy as np
+
+from pygpulib.core import dtypes
+from pygpulib.core.dtypes import DType
+from pygpulib.errors import KernelTypeError
+from pygpulib.jit import types
+from pygpulib.jit.frontend.context import Context
+from pygpulib.jit.frontend.values import (
+    Array,
+    Closure,
+    Complex,
+    Method,
+    NoneValue,
+    Number,
+    Object,
+    Operand,
+    Range,
+    Slice,
+    Text,
+    Tuple,
+    Unbound,
+    type_of,
+)
+from pygpulib.jit.ir.builder import wrap_integer
+
+# ------------------------------------------------------------------------------ dtypes of results
+
+
+@cache
+def promote(left: DType, right: DType) -> DType:
+    """Return NumPy's common dtype of two dtypes; numba unifies variables the same way."""
+    return dtypes.from_numpy(np.promote_types(left.numpy, right.numpy))
+
+
+@cache
+def widen(dtype: DType) -> DType:
+    """Return the dtype in which numbers of a dtype compute: 64 bits for integers and bool."""
+    if dtype.is_integer or dtype.is_bool:
+        return dtypes.int64 if dtype.is_signed or dtype.is_bool else dtypes.uint64
+    return dtype
+
+
+@cache
+def promote_arithmetic(left: DType, right: DType) -> DType:
+    """Return the dtype of a sum: ``int64``, or ``uint64`` of two unsigned integers; else common."""
+    common = promote(left, right)
+    if all(dtype.is_integer or dtype.is_bool for dtype in (left, right)):
+        both_unsigned = widen(left) is widen(right) is dtypes.uint64
+        return dtypes.uint64 if both_unsigned else dtypes.int64
+    return common
+
+
+@cache
+def promote_binary(operator: type[ast.operator], left: DType, right: DType) -> DType | None:
+    """Return the dtype that a binary operator computes in, or None if it does not apply."""
+    common = promote_arithmetic(left, right)
+    if operator in (ast.LShift, ast.RShift):
+        return widen(left) if common.is_integer else None
+    if operator in (ast.BitAnd, ast.BitOr, ast.BitXor):
+        if left.is_bool and right.is_bool:
+            return left
+        return common if common.is_integer else None
+    if operator is ast.Div:
+        return dtypes.float64 if common.is_integer else common
+    if operator in (ast.FloorDiv, ast.Mod) and common.is_complex:
+        return None
+    if operator is ast.Pow and left.is_float and right.is_integer:
+        common = left
+    if operator in (ast.FloorDiv, ast.Mod, ast.Pow) and common is dtypes.float16:
+        return dtypes.float32
+    return common
+
+
+@cache
+def promote_compared(left: DType, right: DType) -> DType:
+    """Return the dtype in which two numbers are compared; int64 with uint64 is up to the caller."""
+    if left.is_bool and right.is_bool:
+        return dtypes.uint8
+    common = promote(left, right)
+    if all(dtype.is_integer or dtype.is_bool for dtype in (left, right)):
+        return dtypes.int64 if common.is_float else common
+    return common
+
+
+def join(left: types.Type, right: types.Type) -> types.Type | None:
+    """Return the type of a variable that is one or the other, or None if there is none."""
+    if left == right:
+        return left
+    match left, right:
+        case types.ScalarType(), types.ScalarType():
+            return types.scalar_type(promote(left.dtype, right.dtype))
+        case types.ArrayType(), types.ArrayType() if (left.dtype, left.ndim) == (
+            right.dtype,
+            right.ndim,
+        ):
+            layout = left.layout if left.layout == right.layout else "A"
+            return types.ArrayType(
+                left.dtype, left.ndim, layout, readonly=left.readonly or right.readonly
+            )
+        case types.TupleType(), types.TupleType():
+            return _join_tuples(left, right)
+        case _:
+            return None
+
+
+def _join_tuples(left: types.TupleType, right: types.TupleType) -> types.Type | None:
+    if len(left.items) != len(right.items):
+        return None
+    items = [join(a, b) for a, b in zip(left.items, right.items, strict=True)]
+    if any(item is None for item in items):
+        return None
+    cls = left.cls if left.cls is right.cls else None
+    return types.TupleType(tuple(item for item in items if item is not None), cls)
+
+
+# ------------------------------------------------------------------------------------- constants
+
+
+def constant(ctx: Context, value: bool | float, dtype: DType) -> Number:
+    """Append a constant of a dtype; integers wrap, floats round."""
+    if dtype.is_bool:
+        value = bool(value)
+    elif dtype.is_integer:
+        value = wrap_integer(int(value), dtype)
+    elif dtype is dtypes.float64:
+        value = float(value)
+    else:
+        with np.errstate(all="ignore"):
+            value = float(dtype.numpy.type(value))
+    return Number(ctx.builder.constant(value, dtype), value)
+
+
+def _convert_literal(value: bool | float, dtype: DType) -> bool | float | None:
+    """Return a literal that can become a constant of the dtype, or None to leave it to run time."""
+    if isinstance(value, float) and dtype.is_integer:
+        return int(value) if math.isfinite(value) and abs(value) < 2.0**63 else None
+    return value
+
+
+# ----------------------------------------------------------------------------------- conversions
+
+
+def cast(ctx: Context, number: Number, dtype: DType) -> Number:
+    """Convert a real number to a real dtype, keeping what is known about it."""
+    source = number.dtype
+    if source is dtype:
+        return number
+    if number.literal is not None:
+        literal = _convert_literal(number.literal, dtype)
+        if literal is not None:
+            return constant(ctx, literal, dtype)
+    value = ctx.builder.cast(number.value, dtype)
+    if dtype.is_integer and dtype.bits >= source.bits and is_nonnegative(ctx, number):
+        ctx.nonnegative.add(value)
+    if dtype.is_float and number.value in ctx.integral:
+        ctx.integral.add(value)
+    return Number(value)
+
+
+def as_complex(ctx: Context, operand: Number | Complex, dtype: DType) -> Complex:
+    """Convert a number to a complex dtype; a real number gets the imaginary part 0."""
+    part = dtype.component
+    if isinstance(operand, Number):
+        return Complex(cast(ctx, operand, part).value, ctx.builder.constant(0.0, part), dtype)
+    if operand.dtype is dtype:
+        return operand
+    return Complex(
+        ctx.builder.cast(operand.real, part), ctx.builder.cast(operand.imag, part), dtype
+    )
+
+
+def convert(ctx: Context, operand: Operand, type_: types.Type, node: ast.AST) -> Operand:
+    """Convert an operand to a type, or fail at the node."""
+    match operand, type_:
+        case Number(), types.ScalarType(dtype):
+            return (
+                as_complex(ctx, operand, dtype) if dtype.is_complex else cast(ctx, operand, dtype)
+            )
+        case Complex(), types.ScalarType(dtype) if dtype.is_complex:
+            return as_complex(ctx, operand, dtype)
+        case NoneValue(), types.NoneType():
+            return operand
+        case Tuple(items), types.TupleType() if len(items) == len(type_.items):
+            converted = (convert(ctx, *pair, node) for pair in zip(items, type_.items, strict=True))
+            return Tuple(tuple(converted), type_.cls)
+        case Array(), types.ArrayType() if join(operand.type, type_) == type_:
+            return Array(type_, operand.pointer, operand.shape, operand.strides, operand.name)
+        case _:
+            return _fail_conversion(ctx, operand, type_, node)
+
+
+def _fail_conversion(ctx: Context, operand: Operand, type_: types.Type, node: ast.AST) -> Operand:
+    hint = "take .real, .imag or abs() of it" if isinstance(operand, Complex) else ""
+    ctx.fail(
+        KernelTypeError,
+        f"{describe(operand)} cannot be converted to {type_}",
+        node,
+        help=hint or "use values of one type here",
+    )
+
+
+# ------------------------------------------------------------------------------------------ facts
+
+
+def is_nonnegative(ctx: Context, number: Number) -> bool:
+    """Return whether an integer or truth value is known not to be negative."""
+    if number.literal is not None:
+        return number.literal >= 0
+    dtype = number.dtype
+    return dtype.is_bool or (
+        dtype.is_integer and (not dtype.is_signed or number.value in ctx.nonnegative)
+    )
+
+
+def integer(ctx: Context, operand: Operand) -> Number | None:
+    """Return an operand that can serve as an index, a count or a bound as a number, else None.
+
+    Integers and truth values can, and floats that are results of ``math.floor`` and its kind.
+    """
+    if not isinstance(operand, Number):
+        return None
+    if operand.dtype.is_integer:
+        return operand
+    if operand.dtype.is_bool or operand.value in ctx.integral:
+        return cast(ctx, operand, dtypes.int64)
+    return None
+
+
+# --------------------------------------------------------------------------------------- messages
+
+
+def describe(operand: Operand) -> str:
+    """Return what an operand is, in the user's words."""
+    match operand:
+        case NoneValue():
+            return "None"
+        case Text(text):
+            return f"the string {text!r}"
+        case Object(value):
+            return _describe_object(value)
+        case Closure():
+            return "a function defined in the kernel"
+        case Range():
+            return "a range"
+        case Slice():
+            return "a slice"
+        case Method(_, name):
+            return f"the method {name!r}"
+        case Unbound():
+            return "a variable without a value"
+        case Tuple(items):
+            return f"a tuple ({', '.join(describe(item) for item in items)})"
+        case _:
+            return str(type_of(operand))
+
+
+def _describe_object(value: object) -> str:
+    name = getattr(value, "__name__", None)
+    if isinstance(value, ModuleType):
+        return f"the module {name}"
+    if isinstance(value, type):
+        return f"the class {name}"
+    if name is not None and callable(value):
+        return f"the function {name}"
+    return f"an object of class {type(value).__name__}"

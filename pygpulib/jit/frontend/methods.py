@@ -1,0 +1,97 @@
+"""Attributes and methods of values."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Mapping, Sequence
+
+from pygpulib.errors import KernelTypeError
+from pygpulib.jit.frontend import arrays, complexes, expressions, inference, tuples, views
+from pygpulib.jit.frontend.context import Context
+from pygpulib.jit.frontend.values import (
+    Array,
+    Complex,
+    Method,
+    NoneValue,
+    Number,
+    Object,
+    Operand,
+    Tuple,
+)
+from pygpulib.jit.intrinsics.threads import ThreadVector
+
+_NUMBER_METHODS = ("conjugate", "item")
+
+
+def attribute(ctx: Context, operand: Operand, name: str, node: ast.AST) -> Operand:
+    """Return ``operand.name``."""
+    match operand:
+        case Object(value):
+            return _object_attribute(ctx, value, name, node)
+        case Array():
+            return arrays.attribute(ctx, operand, name, node)
+        case Tuple():
+            return tuples.attribute(ctx, operand, name, node)
+        case Complex(real, imag) if name in ("real", "imag"):
+            return Number(real if name == "real" else imag)
+        case Number() if name == "real":
+            return operand
+        case Number() if name == "imag":
+            return inference.constant(ctx, 0, operand.dtype)
+        case Number() | Complex() if name in _NUMBER_METHODS:
+            return Method(operand, name)
+        case Number() | Complex() if name == "dtype":
+            return Object(operand.dtype.numpy)
+    ctx.fail(
+        KernelTypeError,
+        f"{inference.describe(operand)} has no attribute {name!r}",
+        node,
+        help="attributes of modules, arrays, namedtuples and complex numbers are available",
+    )
+
+
+def _object_attribute(ctx: Context, value: object, name: str, node: ast.AST) -> Operand:
+    if isinstance(value, ThreadVector) and name in value.registers:
+        return expressions.read_register(ctx, value.registers[name])
+    try:
+        found = getattr(value, name)
+    except AttributeError:
+        close = difflib.get_close_matches(name, dir(value), n=1)
+        ctx.fail(
+            KernelTypeError,
+            f"{inference.describe(Object(value))} has no attribute {name!r}",
+            node,
+            help=f"did you mean {close[0]!r}?" if close else "check the spelling",
+        )
+    return expressions.from_python(ctx, found, name, node)
+
+
+def call(
+    ctx: Context,
+    method: Method,
+    args: Sequence[Operand],
+    kwargs: Mapping[str, Operand],
+    node: ast.AST,
+) -> Operand:
+    """Call a method of a number or an array."""
+    match method.receiver, method.name, tuple(args):
+        case Complex() as receiver, "conjugate", () if not kwargs:
+            return complexes.conjugate(ctx, receiver)
+        case (Number() | Complex()) as receiver, ("conjugate" | "item"), () if not kwargs:
+            return receiver
+        case Array() as receiver, "transpose", () if not kwargs:
+            return views.transpose(ctx, receiver)
+        case Array() as receiver, "fill", (value,) if not kwargs:
+            arrays.fill(ctx, receiver, value, node)
+            return NoneValue()
+        case Array() as receiver, "item", indices if not kwargs:
+            return arrays.subscript(ctx, receiver, Tuple(indices), node)
+    given = ", ".join(inference.describe(one) for one in (*args, *kwargs.values()))
+    ctx.fail(
+        KernelTypeError,
+        f"the method {method.name!r} of {inference.describe(method.receiver)} does not take "
+        f"({given})",
+        node,
+        help="check the number and the types of the arguments",
+    )
