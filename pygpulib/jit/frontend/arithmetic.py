@@ -132,10 +132,8 @@ def real(
 ) -> Number:
     """Apply a binary operator to two real numbers."""
     dtype = inference.promote_binary(operator, left.dtype, right.dtype)
-    if dtype is None or operator is ast.MatMult:
-        whole = inference.integer(ctx, left), inference.integer(ctx, right)
-        if operator is ast.MatMult or whole[0] is None or whole[1] is None:
-            return real(ctx, operator, whole[0], whole[1], node)
+    if dtype is None:
+        return _on_whole_numbers(ctx, operator, left, right, node)
     folded = _fold(ctx, operator, left, right, dtype)
     if folded is not None:
         return folded
@@ -150,6 +148,16 @@ def real(
     if dtype is dtypes.int64 and _keeps_sign(ctx, operator, left, right):
         ctx.nonnegative.add(value)
     return Number(value)
+
+
+def _on_whole_numbers(
+    ctx: Context, operator: type[ast.operator], left: Number, right: Number, node: ast.AST
+) -> Number:
+    """Apply an operator of integers to operands that are not both typed as such."""
+    a, b = inference.integer(ctx, left), inference.integer(ctx, right)
+    if a is None or b is None:
+        _fail_binary(ctx, operator, left, right, node)
+    return real(ctx, operator, a, b, node)
 
 
 def _keeps_sign(ctx: Context, operator: type[ast.operator], left: Number, right: Number) -> bool:

@@ -303,43 +303,24 @@ def _for_each(
 # ------------------------------------------------------------------------------------- attributes
 
 METHODS = frozenset({"fill", "item", "transpose"})
-"""Methods of arrays that kernels can call; :mod:`pygpulib.jit.frontend.calls` calls them."""
+"""Methods of arrays; :mod:`pygpulib.jit.frontend.methods` calls them."""
 
 
-def attribute(ctx: Context, array: Array, name: str, node: ast.AST) -> Operand:
-    """Return an attribute of an array."""
-    dtype = array.type.dtype
-    match name:
-        case "shape":
-            return Tuple(tuple(integers.extent(ctx, value) for value in array.shape))
-        case "strides":
-            return Tuple(tuple(Number(value) for value in array.strides))
-        case "ndim":
-            return integers.literal(ctx, array.type.ndim)
-        case "itemsize":
-            return integers.literal(ctx, dtype.size_bytes)
-        case "size":
-            return size(ctx, array)
-        case "nbytes":
-            itemsize = integers.literal(ctx, dtype.size_bytes)
-            return integers.multiply(ctx, size(ctx, array), itemsize)
-        case "dtype":
-            return Object(dtype.numpy)
-        case "T":
-            return views.transpose(ctx, array)
-        case "real" | "imag" if dtype.is_complex:
-            return views.part(ctx, array, name)
-        case "real":
-            return array
-        case _ if name in METHODS:
-            return Method(array, name)
-        case _:
-            ctx.fail(
-                KernelTypeError,
-                f"arrays have no attribute {name!r} in kernels",
-                node,
-                help="shape, ndim, size, dtype, itemsize, nbytes, strides, T, real, imag exist",
-            )
+def _nbytes(ctx: Context, array: Array) -> Operand:
+    itemsize = integers.literal(ctx, array.type.dtype.size_bytes)
+    return integers.multiply(ctx, size(ctx, array), itemsize)
+
+
+def _shape(ctx: Context, array: Array) -> Operand:
+    return Tuple(tuple(integers.extent(ctx, value) for value in array.shape))
+
+
+def _imag(ctx: Context, array: Array) -> Operand | None:
+    return views.part(ctx, array, "imag") if array.type.dtype.is_complex else None
+
+
+def _real(ctx: Context, array: Array) -> Operand:
+    return views.part(ctx, array, "real") if array.type.dtype.is_complex else array
 
 
 def size(ctx: Context, array: Array) -> Number:
@@ -348,3 +329,32 @@ def size(ctx: Context, array: Array) -> Number:
     for extent in array.shape:
         total = integers.multiply(ctx, total, integers.extent(ctx, extent))
     return total
+
+
+_ATTRIBUTES: dict[str, Callable[[Context, Array], Operand | None]] = {
+    "shape": _shape,
+    "strides": lambda _, array: Tuple(tuple(Number(value) for value in array.strides)),
+    "ndim": lambda ctx, array: integers.literal(ctx, array.type.ndim),
+    "itemsize": lambda ctx, array: integers.literal(ctx, array.type.dtype.size_bytes),
+    "size": size,
+    "nbytes": _nbytes,
+    "dtype": lambda _, array: Object(array.type.dtype.numpy),
+    "T": lambda _, array: views.transpose(array),
+    "real": _real,
+    "imag": _imag,
+}
+
+
+def attribute(ctx: Context, array: Array, name: str, node: ast.AST) -> Operand:
+    """Return an attribute of an array."""
+    if name in METHODS:
+        return Method(array, name)
+    found = _ATTRIBUTES[name](ctx, array) if name in _ATTRIBUTES else None
+    if found is None:
+        ctx.fail(
+            KernelTypeError,
+            f"{inference.describe(array)} has no attribute {name!r} in kernels",
+            node,
+            help=f"it has {', '.join((*_ATTRIBUTES, *sorted(METHODS)))}",
+        )
+    return found

@@ -115,16 +115,10 @@ def from_python(ctx: Context, value: object, name: str, node: ast.AST) -> Operan
         for anything else.
     """
     match value:
-        case bool() | np.bool_():
-            return inference.constant(ctx, bool(value), dtypes.bool_)
         case np.generic():
             return _numpy_scalar(ctx, value)
-        case int():
-            return _integer(ctx, int(value), node)
-        case float():
-            return inference.constant(ctx, value, dtypes.float64)
-        case complex():
-            return _complex(ctx, value, dtypes.complex128)
+        case bool() | int() | float() | complex():
+            return _python_number(ctx, value, node)
         case str():
             return Text(value)
         case None:
@@ -138,6 +132,16 @@ def from_python(ctx: Context, value: object, name: str, node: ast.AST) -> Operan
             return read_register(ctx, register)
         case _:
             return Object(value)
+
+
+def _python_number(ctx: Context, value: complex, node: ast.AST) -> Operand:
+    if isinstance(value, bool):
+        return inference.constant(ctx, value, dtypes.bool_)
+    if isinstance(value, int):
+        return _integer(ctx, int(value), node)
+    if isinstance(value, float):
+        return inference.constant(ctx, value, dtypes.float64)
+    return _complex(ctx, value, dtypes.complex128)
 
 
 def _integer(ctx: Context, value: int, node: ast.AST) -> Number:

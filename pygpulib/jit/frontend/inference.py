@@ -63,7 +63,6 @@ def promote_arithmetic(left: DType, right: DType) -> DType:
     return common
 
 
-@cache
 def promote_binary(operator: type[ast.operator], left: DType, right: DType) -> DType | None:
     """Return the dtype that a binary operator computes in, or None if it does not apply."""
     common = promote_arithmetic(left, right)

@@ -43,12 +43,13 @@ def attribute(ctx: Context, operand: Operand, name: str, node: ast.AST) -> Opera
             return Method(operand, name)
         case Number() | Complex() if name == "dtype":
             return Object(operand.dtype.numpy)
-    ctx.fail(
-        KernelTypeError,
-        f"{inference.describe(operand)} has no attribute {name!r}",
-        node,
-        help="attributes of modules, arrays, namedtuples and complex numbers are available",
-    )
+        case _:
+            ctx.fail(
+                KernelTypeError,
+                f"{inference.describe(operand)} has no attribute {name!r}",
+                node,
+                help="attributes of modules, arrays, namedtuples and complex numbers are available",
+            )
 
 
 def _object_attribute(ctx: Context, value: object, name: str, node: ast.AST) -> Operand:
@@ -81,7 +82,7 @@ def call(
         case (Number() | Complex()) as receiver, ("conjugate" | "item"), () if not kwargs:
             return receiver
         case Array() as receiver, "transpose", () if not kwargs:
-            return views.transpose(ctx, receiver)
+            return views.transpose(receiver)
         case Array() as receiver, "fill", (value,) if not kwargs:
             arrays.fill(ctx, receiver, value, node)
             return NoneValue()

@@ -233,9 +233,8 @@ def _clamp(
     return integers.choose(ctx, is_negative, from_end, integers.minimum(ctx, bound, upper))
 
 
-def transpose(ctx: Context, array: Array) -> Array:
+def transpose(array: Array) -> Array:
     """Return the view with the order of the dimensions reversed."""
-    del ctx
     layout = {"C": "F", "F": "C", "A": "A"}[array.type.layout]
     type_ = types.ArrayType(
         array.type.dtype,

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from pygpulib.jit.intrinsics.scalars import Double, Whole
 
-def integer_power(base: int, exponent: int) -> int:
+Vector: TypeAlias = Any
+"""A one-dimensional array."""
+Scalar: TypeAlias = Any
+"""A number of any type."""
+
+
+def integer_power(base: Whole, exponent: Whole) -> Whole:
     """Return ``base ** exponent`` in 64 bits; a negative exponent gives 1, -1 or else 0.
 
     Notes
@@ -30,7 +37,7 @@ def integer_power(base: int, exponent: int) -> int:
     return result
 
 
-def round_to_digits(number: float, digits: int) -> float:
+def round_to_digits(number: Double, digits: Whole) -> Double:
     """Round to a number of decimal digits, ties to the even one; negative digits go left.
 
     Notes
@@ -47,7 +54,7 @@ def round_to_digits(number: float, digits: int) -> float:
     return np.rint(scaled) / scale
 
 
-def total(array: Any, start: Any) -> Any:
+def total(array: Vector, start: Scalar) -> Scalar:
     """Return the sum of a one-dimensional array and a number to start from."""
     result = start
     for index in range(array.size):
@@ -55,7 +62,7 @@ def total(array: Any, start: Any) -> Any:
     return result
 
 
-def smallest(array: Any) -> Any:
+def smallest(array: Vector) -> Scalar:
     """Return the least element of a one-dimensional array that is not empty."""
     best = array[0]
     for index in range(1, array.size):
@@ -64,7 +71,7 @@ def smallest(array: Any) -> Any:
     return best
 
 
-def largest(array: Any) -> Any:
+def largest(array: Vector) -> Scalar:
     """Return the greatest element of a one-dimensional array that is not empty."""
     best = array[0]
     for index in range(1, array.size):

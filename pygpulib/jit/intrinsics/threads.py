@@ -30,10 +30,10 @@ class SpecialRegister:
     def __repr__(self) -> str:
         return f"cuda.{self.name}"
 
-    def __index__(self) -> int:
+    def __int__(self) -> int:
         _only_in_kernels(self.name)
 
-    __int__ = __index__
+    __index__ = __int__
 
 
 class ThreadVector:
