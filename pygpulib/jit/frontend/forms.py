@@ -141,7 +141,8 @@ def form_of(operand: Operand) -> types.Type:
         case Range(start):
             return RangeForm(start.dtype)
         case Slice(start, stop, step):
-            return SliceForm(tuple(part and part.dtype for part in (start, stop, step)))
+            parts = (start, stop, step)
+            return SliceForm(tuple(None if part is None else part.dtype for part in parts))
         case Method(receiver, name):
             return MethodForm(form_of(receiver), name)
         case Object(value):

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from pygpulib.core import dtypes
 from pygpulib.errors import KernelTypeError
-from pygpulib.jit.frontend import arithmetic, expressions, forms, inference, scope
+from pygpulib.jit.frontend import arithmetic, arrays, expressions, forms, inference, scope, tuples
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.values import Array, Number, Object, Operand, Range, Tuple
 from pygpulib.jit.ir import ops as ir
@@ -71,7 +71,7 @@ def _sequence(ctx: Context, operand: Operand, node: ast.expr) -> Sequence:
         array = operand
         return Sequence(
             Number(array.shape[0]),
-            lambda position: expressions.subscript(ctx, array, position, node),
+            lambda position: arrays.subscript(ctx, array, position, node),
         )
     return ctx.fail(
         KernelTypeError,
@@ -90,7 +90,7 @@ def _tuple_sequence(ctx: Context, operand: Tuple, node: ast.expr) -> Sequence:
     def item(position: Number) -> Operand:
         if position.literal is not None:
             return operand.items[int(position.literal)]
-        return expressions.subscript(ctx, operand, position, node)
+        return tuples.subscript(ctx, operand, position, node)
 
     is_uniform = len({forms.form_of(item) for item in operand.items}) <= 1
     return Sequence(position_of(ctx, len(operand.items)), item, is_uniform)

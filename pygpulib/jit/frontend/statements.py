@@ -22,7 +22,7 @@ from pygpulib.jit.frontend import (
 )
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.liveness import find_liveness
-from pygpulib.jit.frontend.values import NoneValue, Number, Object, Operand, Text, Tuple
+from pygpulib.jit.frontend.values import Array, NoneValue, Number, Object, Operand, Text, Tuple
 from pygpulib.jit.ir import ops as ir
 
 
@@ -87,21 +87,25 @@ def assign_target(ctx: Context, target: ast.expr, operand: Operand) -> None:
 
 def _unpack(ctx: Context, targets: Sequence[ast.expr], operand: Operand, node: ast.expr) -> None:
     stars = [i for i, target in enumerate(targets) if isinstance(target, ast.Starred)]
-    if not stars:
-        parts = tuples.unpack(ctx, operand, len(targets), node)
-    else:
-        parts = tuples.unpack(ctx, operand, None, node)
-        first, behind = stars[0], len(targets) - stars[0] - 1
-        if len(parts) < first + behind:
-            ctx.fail(
-                KernelTypeError,
-                f"cannot unpack {len(parts)} values into at least {first + behind} variables",
-                node,
-            )
-        end = len(parts) - behind
-        parts = [*parts[:first], Tuple(tuple(parts[first:end])), *parts[end:]]
+    if stars and isinstance(operand, Tuple):
+        operand = _gather(ctx, operand, stars[0], len(targets), node)
+    parts = tuples.unpack(ctx, operand, len(targets), node)
     for target, part in zip(targets, parts, strict=True):
         assign_target(ctx, target.value if isinstance(target, ast.Starred) else target, part)
+
+
+def _gather(ctx: Context, operand: Tuple, star: int, count: int, node: ast.expr) -> Tuple:
+    """Put the items that a starred target takes into a tuple of their own."""
+    items = operand.items
+    end = len(items) - (count - star - 1)
+    if end < star:
+        ctx.fail(
+            KernelTypeError,
+            f"a tuple of {len(items)} items is unpacked into at least {count - 1} variables",
+            node,
+            help="use as many variables as the tuple has items",
+        )
+    return Tuple((*items[:star], Tuple(items[star:end]), *items[end:]))
 
 
 def _compile_assign(ctx: Context, node: ast.Assign) -> None:
@@ -124,13 +128,18 @@ def _compile_augmented(ctx: Context, node: ast.AugAssign) -> None:
         case ast.Subscript(container, index):
             array = expressions.evaluate(ctx, container)
             place = expressions.evaluate_index(ctx, index)
-            old = expressions.subscript(ctx, array, place, node.target)
-            arrays.store(ctx, array, place, _combine(ctx, old, node), node.target)
+            if isinstance(array, Array):
+                old = arrays.subscript(ctx, array, place, node.target)
+                arrays.store(ctx, array, place, _combine(ctx, old, node), node.target)
+            else:
+                arrays.store(ctx, array, place, array, node.target)  # fails
         case target:
             assign_target(ctx, target, NoneValue())  # an attribute: fails
 
 
 def _combine(ctx: Context, old: Operand, node: ast.AugAssign) -> Operand:
+    if isinstance(node.op, ast.MatMult):
+        unsupported.refuse_operator(ctx, type(node.op), node)
     value = expressions.evaluate(ctx, node.value)
     return arithmetic.binary(ctx, type(node.op), old, value, node)
 
