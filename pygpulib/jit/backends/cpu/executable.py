@@ -3,38 +3,38 @@
 Where a kernel can fail, word 6 of its argument block is the address of a *fault record* of
 8-byte words: 0 whether a thread has claimed it (0 or 1, by compare and exchange; only the first
 thread reports), 1 number of the error, 2-4 block, 5-7 thread, 8 number of details, from 9 on the
-details as int64.
+details: integers as int64, floats as float64.
 """
 
 from __future__ import annotations
 
 import ctypes
+import struct
 import threading
 from typing import TYPE_CHECKING
 
 from pygpulib.core.dtypes import DType
 from pygpulib.errors import KernelFault
 from pygpulib.jit.backends.cpu import engine
-from pygpulib.jit.backends.cpu.pool import KERNEL_TYPE, get_num_threads, shared_pool
+from pygpulib.jit.backends.cpu.faults import MAX_DETAILS
+from pygpulib.jit.backends.cpu.pool import KERNEL_TYPE, shared_pool
 from pygpulib.jit.backends.cpu.target import CpuVariant, choose_variant, host_target
 from pygpulib.jit.backends.protocol import HEADER_WORDS
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.rewrite import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pygpulib.core.driver import LaunchShape
     from pygpulib.jit import types
-    from pygpulib.jit.backends.cpu.target import CpuTarget
     from pygpulib.jit.backends.protocol import Launcher
 
 # The launch shape that stands for a kernel which has not been launched yet.
 _TYPICAL_BLOCK = (256, 1, 1)
 
-_FAULT_WORDS = 16
 _Header = ctypes.c_int64 * HEADER_WORDS
-_FaultRecord = ctypes.c_int64 * _FAULT_WORDS
+_FaultRecord = ctypes.c_int64 * (9 + MAX_DETAILS)
 
 
 class CpuKernel:
@@ -52,6 +52,8 @@ class CpuKernel:
         Widest gang worth having.
     errors : sequence of ErrorEntry
         What can go wrong while the kernel runs.
+    detail_types : mapping of int to tuple of Type
+        By number of the error, the types of the numbers that its message shows.
     """
 
     def __init__(
@@ -62,12 +64,14 @@ class CpuKernel:
         preferred_axes: Sequence[int] = (0, 1, 2),
         max_width: int = 32,
         errors: Sequence[ir.ErrorEntry] = (),
+        detail_types: Mapping[int, Sequence[ir.Type]] | None = None,
     ) -> None:
         self.name = name
         self._emit = emit
         self._preferred_axes = preferred_axes
         self._max_width = max_width
         self._errors = errors
+        self._detail_types = detail_types or {}
         self._addresses: dict[CpuVariant, int] = {}
         self._by_block: dict[tuple[int, int, int], int] = {}
         self._lock = threading.Lock()
@@ -99,7 +103,7 @@ class CpuKernel:
         fault_address = ctypes.addressof(record) if record is not None else 0
         header[:] = [*shape.grid, *shape.block, fault_address, shape.shared_bytes]
         blocks = count_blocks(shape)
-        pool = shared_pool() if blocks > 1 and get_num_threads() > 1 else None
+        pool = shared_pool() if blocks > 1 else None
         if pool is None:
             KERNEL_TYPE(address)(arguments_address, 0, blocks, 0)
         else:
@@ -108,11 +112,15 @@ class CpuKernel:
             raise self._fault(record)
 
     def _fault(self, record: ctypes.Array[ctypes.c_int64]) -> Exception:
-        entry = self._errors[record[1]]
-        details = record[9 : 9 + record[8]]
+        number = record[1]
+        entry = self._errors[number]
+        details = [
+            _detail(word, type_)
+            for word, type_ in zip(record[9:], self._detail_types.get(number, ()), strict=False)
+        ]
         message = entry.message.format(*details) if details else entry.message
         block, thread = tuple(record[2:5]), tuple(record[5:8])
-        where = f"In kernel {self.name}, block {block}, thread {thread}"
+        where = f"in the kernel {self.name}, block {block}, thread {thread}"
         if entry.span is not None:
             where += f", at {entry.span}"
         text = f"{message}\n{where}" if message else where
@@ -150,24 +158,19 @@ class CpuKernel:
         return engine.assembly_text(self._text(), host_target())
 
 
+def _detail(word: int, type_: ir.Type) -> float:
+    """Return a number of the fault record."""
+    if isinstance(type_, DType) and type_.is_float:
+        value: float = struct.unpack("=d", struct.pack("=q", word))[0]
+        return value
+    if isinstance(type_, DType) and type_.is_bool:
+        return bool(word)
+    return word
+
+
 def count_blocks(shape: LaunchShape) -> int:
     """Return the number of blocks of a launch."""
     return shape.grid[0] * shape.grid[1] * shape.grid[2]
-
-
-def widest_gang(function: ir.Function, target: CpuTarget) -> int:
-    """Return how many threads to run as one vector: what fills four vector registers.
-
-    Four independent operations hide the latency of one; more values than that do not fit.
-    """
-    accessed = [
-        value.type.size_bytes
-        for op in walk(function.body)
-        if isinstance(op, ir.Load | ir.Store | ir.Atomic)
-        for value in (op.result if isinstance(op, ir.Load) else op.value,)
-        if isinstance(value.type, DType)
-    ]
-    return max(8, min(32, 4 * target.vector_bytes // max(accessed, default=4)))
 
 
 def compile_kernel(function: ir.Function) -> CpuKernel:
@@ -184,11 +187,19 @@ def compile_kernel(function: ir.Function) -> CpuKernel:
         It compiles when it is launched.
     """
     from pygpulib.jit.backends.cpu.emit import emit_kernel
+    from pygpulib.jit.backends.cpu.lane_choice import choose_axes, choose_width
 
     target = host_target()
     return CpuKernel(
         function.name,
         lambda variant, name: emit_kernel(function, variant, target, name),
-        max_width=widest_gang(function, target),
+        preferred_axes=choose_axes(function),
+        max_width=choose_width(function, target),
         errors=function.errors,
+        detail_types={
+            op.code: [value.type for value in op.details]
+            for part in (function, *function.callees)
+            for op in walk(part.body)
+            if isinstance(op, ir.Raise)
+        },
     )

@@ -14,7 +14,6 @@ import os
 import signal
 import threading
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -22,7 +21,7 @@ from pygpulib._config import config
 from pygpulib.errors import ArgumentError, ArgumentTypeError
 from pygpulib.jit.backends.cpu import engine
 from pygpulib.jit.backends.cpu.pool_code import SYMBOLS, pool_text
-from pygpulib.jit.backends.cpu.target import host_target
+from pygpulib.jit.backends.cpu.target import plain_target
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +52,7 @@ class Pool:
 
     def __init__(self) -> None:
         # Nothing here is hot but the atomic operations: compile it as fast as possible.
-        target = replace(host_target(), cpu="", features="")
+        target = plain_target()
         addresses = engine.load_all(engine.assemble(pool_text(target), target, 0), SYMBOLS)
         self.run_address = addresses["run"]
         self.ready_address = addresses["ready"]

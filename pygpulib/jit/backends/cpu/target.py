@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -139,3 +139,9 @@ def host_target() -> CpuTarget:
         llvm.get_host_cpu_features(),
         tuple(llvm.llvm_version_info),
     )
+
+
+@cache
+def plain_target() -> CpuTarget:
+    """Return the oldest processor of this platform: for code that is compiled fast and not hot."""
+    return replace(host_target(), cpu="", features="")

@@ -1,0 +1,375 @@
+"""Native functions that Python calls to launch a kernel.
+
+An entry checks the types of its arguments, takes their values out of the objects, gives up the
+interpreter's lock and runs the kernel. It knows types and nothing of the kernel, so that all
+kernels with such parameters share its code; the kernel and the launch shape come with the Python
+function object that is made around it, as a *binding*: an array of 8-byte words with the grid
+(0-2), the block (3-5), 0, the dynamic shared memory, the kernel's address and the number of
+blocks. Whatever an entry does not expect it hands to a Python callable.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pygpulib.core.array import ndarray
+from pygpulib.core.dtypes import DType, float16, float64, int64
+from pygpulib.jit import types
+from pygpulib.jit.backends.cpu import engine
+from pygpulib.jit.backends.cpu.layouts import ObjectLayouts, object_layouts
+from pygpulib.jit.backends.cpu.pool import shared_pool
+from pygpulib.jit.backends.cpu.target import plain_target
+from pygpulib.jit.backends.protocol import HEADER_WORDS
+
+if TYPE_CHECKING:
+    from pygpulib.core.driver import LaunchShape
+    from pygpulib.jit.backends.cpu.pool import Pool
+    from pygpulib.jit.backends.protocol import Launcher
+
+TypeList = tuple[types.Type, ...]
+
+_METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
+
+_PYTHON_FUNCTIONS = (
+    "PyBytes_AsString",
+    "PyEval_RestoreThread",
+    "PyEval_SaveThread",
+    "PyFloat_AsDouble",
+    "PyLong_AsLongLongAndOverflow",
+    "PyObject_Vectorcall",
+    "PyTuple_GetItem",
+    "Py_IncRef",
+)
+
+_DECLARATIONS = """
+declare ptr @PyBytes_AsString(ptr)
+declare void @PyEval_RestoreThread(ptr)
+declare ptr @PyEval_SaveThread()
+declare double @PyFloat_AsDouble(ptr)
+declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)
+declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
+declare ptr @PyTuple_GetItem(ptr, i64)
+declare void @Py_IncRef(ptr)
+declare void @pool_run(ptr, ptr, i64)
+@pool_ready = external global i64
+"""
+
+# NPY_ARRAY_C_CONTIGUOUS, F_CONTIGUOUS, ALIGNED, WRITEABLE
+_C_BIT, _F_BIT, _ALIGNED_BIT, _WRITEABLE_BIT = 0x1, 0x2, 0x100, 0x400
+_LAYOUT_FLAGS = {
+    "C": (_C_BIT, _C_BIT),
+    "F": (_C_BIT | _F_BIT, _F_BIT),
+    "A": (_C_BIT | _F_BIT, 0),
+}
+
+
+@dataclass(slots=True)
+class _Writer:
+    """The body of an entry while it is written: straight code that leaves on a surprise."""
+
+    layouts: ObjectLayouts
+    lines: list[str] = field(default_factory=list)
+    count: int = 0
+    words: int = HEADER_WORDS
+
+    def emit(self, text: str) -> str:
+        """Append an instruction with a result, and return the result's name."""
+        self.count += 1
+        self.lines.append(f"  %v{self.count} = {text}")
+        return f"%v{self.count}"
+
+    def load(self, pointer: str, offset: int, type_: str = "ptr") -> str:
+        """Read a part of an object."""
+        place = self.emit(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+        return self.emit(f"load {type_}, ptr {place}, align 1")
+
+    def label(self) -> str:
+        """Return a new label."""
+        self.count += 1
+        return f"l{self.count}"
+
+    def require(self, condition: str) -> None:
+        """Leave unless a condition holds."""
+        go_on = self.label()
+        self.lines.append(f"  br i1 {condition}, label %{go_on}, label %slow")
+        self.lines.append(f"{go_on}:")
+
+    def require_equal(self, type_: str, value: str, wanted: object) -> None:
+        """Leave unless a value is a certain one."""
+        self.require(self.emit(f"icmp eq {type_} {value}, {wanted}"))
+
+    def type_of(self, obj: str) -> str:
+        """Return the address of an object's type."""
+        return self.load(obj, self.layouts.type, "i64")
+
+    def store(self, type_: str, value: str) -> None:
+        """Write the next argument word."""
+        place = self.emit(f"getelementptr i64, ptr %words, i64 {self.words}")
+        self.lines.append(f"  store {type_} {value}, ptr {place}")
+        self.words += 1
+
+
+def _write_array(writer: _Writer, obj: str, argument: types.ArrayType) -> None:
+    """Check and take apart an array of NumPy or of this package."""
+    layouts = writer.layouts
+    is_device = writer.emit(f"icmp eq i64 {writer.type_of(obj)}, {id(ndarray)}")
+    # An array of this package stands for the NumPy view in it. Read only if there is one.
+    device, plain = writer.label(), writer.label()
+    origin = writer.label()
+    writer.lines.append(f"  br label %{origin}\n{origin}:")
+    writer.lines.append(f"  br i1 {is_device}, label %{device}, label %{plain}\n{device}:")
+    view = writer.load(obj, layouts.device_view)
+    is_set = writer.emit(f"icmp ne ptr {view}, null")
+    writer.lines.append(f"  br i1 {is_set}, label %{plain}, label %slow\n{plain}:")
+    array = writer.emit(f"phi ptr [{obj}, %{origin}], [{view}, %{device}]")
+    writer.require_equal("i64", writer.type_of(array), id(np.ndarray))
+    dtype = writer.load(array, layouts.array_dtype, "i64")
+    writer.require_equal("i64", dtype, id(argument.dtype.numpy))
+    ndim = writer.load(array, layouts.array_ndim, "i32")
+    writer.require_equal("i32", ndim, argument.ndim)
+    mask, wanted = _LAYOUT_FLAGS[argument.layout]
+    flags = writer.load(array, layouts.array_flags, "i32")
+    masked = writer.emit(f"and i32 {flags}, {mask | _ALIGNED_BIT | _WRITEABLE_BIT}")
+    wanted |= _ALIGNED_BIT | (0 if argument.readonly else _WRITEABLE_BIT)
+    writer.require_equal("i32", masked, wanted)
+    writer.store("ptr", writer.load(array, layouts.array_data))
+    if argument.ndim:
+        for part in (layouts.array_shape, layouts.array_strides):
+            lengths = writer.load(array, part)
+            for axis in range(argument.ndim):
+                writer.store("i64", writer.load(lengths, 8 * axis, "i64"))
+
+
+def _write_scalar(writer: _Writer, obj: str, argument: DType, parameter: DType) -> None:
+    """Check and unbox a number, and convert it to the parameter's type."""
+    kind = writer.type_of(obj)
+    if argument.is_bool:
+        writer.require_equal("i64", kind, id(bool))
+        is_true = writer.emit(f"icmp eq ptr {obj}, inttoptr (i64 {id(True)} to ptr)")
+        value = writer.emit(f"zext i1 {is_true} to i8")
+    elif argument == float64:
+        # numpy.float64 derives from float.
+        plain = writer.emit(f"icmp eq i64 {kind}, {id(float)}")
+        derived = writer.emit(f"icmp eq i64 {kind}, {id(np.float64)}")
+        writer.require(writer.emit(f"or i1 {plain}, {derived}"))
+        value = writer.emit(f"call double @PyFloat_AsDouble(ptr {obj})")
+    elif argument == int64:
+        value = _write_int64(writer, obj, kind)
+    else:
+        writer.require_equal("i64", kind, id(argument.numpy.type))
+        value = writer.load(obj, writer.layouts.scalars[argument], argument.llvm)
+    writer.store(_memory_type(parameter), _convert(writer, value, argument, parameter))
+
+
+def _write_int64(writer: _Writer, obj: str, kind: str) -> str:
+    numpy_place = writer.layouts.scalars.get(int64)
+    is_int = writer.emit(f"icmp eq i64 {kind}, {id(int)}")
+    if numpy_place is None:
+        writer.require(is_int)
+        numpy_place = 0
+    python, numpy, check, done = (writer.label() for _ in range(4))
+    writer.lines.append(f"  br i1 {is_int}, label %{python}, label %{check}\n{python}:")
+    converted = writer.emit(f"call i64 @PyLong_AsLongLongAndOverflow(ptr {obj}, ptr %overflow)")
+    overflow = writer.emit("load i32, ptr %overflow")
+    fits = writer.emit(f"icmp eq i32 {overflow}, 0")
+    writer.lines.append(f"  br i1 {fits}, label %{done}, label %slow\n{check}:")
+    is_numpy = writer.emit(f"icmp eq i64 {kind}, {id(np.int64)}")
+    writer.lines.append(f"  br i1 {is_numpy}, label %{numpy}, label %slow\n{numpy}:")
+    loaded = writer.load(obj, numpy_place, "i64")
+    writer.lines.append(f"  br label %{done}\n{done}:")
+    return writer.emit(f"phi i64 [{converted}, %{python}], [{loaded}, %{numpy}]")
+
+
+def _memory_type(dtype: DType) -> str:
+    return "i8" if dtype.is_bool else dtype.llvm
+
+
+def _convert(writer: _Writer, value: str, source: DType, target: DType) -> str:
+    """Convert a number; truth values are bytes here."""
+    if source == target:
+        return value
+    before, after = _memory_type(source), _memory_type(target)
+    if target.is_float:
+        if source.is_float:
+            action = "fpext" if source.bits < target.bits else "fptrunc"
+        else:
+            action = "sitofp" if source.is_signed else "uitofp"
+    else:
+        widening = "sext" if source.is_signed else "zext"
+        action = widening if source.bits < target.bits else "trunc"
+        if source.bits == target.bits:
+            action = "bitcast"
+    return writer.emit(f"{action} {before} {value} to {after}")
+
+
+def _is_supported(argument: types.Type, parameter: types.Type, layouts: ObjectLayouts) -> bool:
+    match argument, parameter:
+        case types.ArrayType(), types.ArrayType():
+            return True
+        case types.ScalarType(source), types.ScalarType(target):
+            # Converting a float16 takes a function of the run-time library.
+            is_plain = not target.is_complex and float16 not in (source, target)
+            is_read = source.is_bool or source in (int64, float64) or source in layouts.scalars
+            return is_plain and is_read
+        case _:
+            return False
+
+
+def entry_text(
+    argument_types: TypeList, parameter_types: TypeList, layouts: ObjectLayouts, *, has_pool: bool
+) -> str:
+    """Return the LLVM IR of an entry, a function ``(self, args, nargs, kwnames)``."""
+    writer = _Writer(layouts)
+    writer.require_equal("i64", "%nargs", len(argument_types))
+    writer.require_equal("ptr", "%kwnames", "null")
+    for position, pair in enumerate(zip(argument_types, parameter_types, strict=True)):
+        obj = writer.load("%args", 8 * position)
+        match pair:
+            case types.ScalarType(source), types.ScalarType(target):
+                _write_scalar(writer, obj, source, target)
+            case types.ArrayType() as argument, types.ArrayType():
+                _write_array(writer, obj, argument)
+            case _:
+                raise AssertionError(pair)
+    checks = "\n".join(writer.lines)
+    return f"""{_DECLARATIONS}
+define ptr @entry(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) nounwind {{
+  %words = alloca [{writer.words} x i64], align 16
+  %overflow = alloca i32
+  %record = call ptr @PyTuple_GetItem(ptr %self, i64 0)
+  %binding = call ptr @PyBytes_AsString(ptr %record)
+{checks}
+{_run_text(has_pool)}
+slow:
+  %fallback = call ptr @PyTuple_GetItem(ptr %self, i64 1)
+  %result = call ptr @PyObject_Vectorcall(ptr %fallback, ptr %args, i64 %nargs, ptr %kwnames)
+  ret ptr %result
+}}
+"""
+
+
+def _run_text(has_pool: bool) -> str:
+    """Return the part of an entry that runs the kernel on the argument words."""
+    parallel = (
+        "call void @pool_run(ptr %kernel, ptr %words, i64 %blocks)"
+        if has_pool
+        else "call void %kernel(ptr %words, i64 0, i64 %blocks, i64 0)"
+    )
+    # Where the threads are not there yet, or their number changed, Python sees to it.
+    ready = "load atomic i64, ptr @pool_ready monotonic, align 8" if has_pool else "add i64 0, 1"
+    return f"""  call void @llvm.memcpy.p0.p0.i64(ptr %words, ptr %binding, i64 64, i1 false)
+  %kernel_at = getelementptr i64, ptr %binding, i64 8
+  %kernel = load ptr, ptr %kernel_at, align 1
+  %blocks_at = getelementptr i64, ptr %binding, i64 9
+  %blocks = load i64, ptr %blocks_at, align 1
+  %is_single = icmp eq i64 %blocks, 1
+  br i1 %is_single, label %single, label %several
+single:
+  %single_thread = call ptr @PyEval_SaveThread()
+  call void %kernel(ptr %words, i64 0, i64 1, i64 0)
+  call void @PyEval_RestoreThread(ptr %single_thread)
+  br label %done
+several:
+  %ready = {ready}
+  %is_ready = icmp ne i64 %ready, 0
+  br i1 %is_ready, label %parallel, label %slow
+parallel:
+  %thread = call ptr @PyEval_SaveThread()
+  {parallel}
+  call void @PyEval_RestoreThread(ptr %thread)
+  br label %done
+done:
+  call void @Py_IncRef(ptr inttoptr (i64 {id(None)} to ptr))
+  ret ptr inttoptr (i64 {id(None)} to ptr)"""
+
+
+class _MethodDefinition(ctypes.Structure):
+    """CPython's PyMethodDef."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("documentation", ctypes.c_char_p),
+    )
+
+
+# The definitions must outlive every function object made from them, and there are few.
+_definitions: dict[tuple[TypeList, TypeList, bool], _MethodDefinition] = {}
+_lock = threading.Lock()
+
+
+def _definition(
+    argument_types: TypeList, parameter_types: TypeList, layouts: ObjectLayouts, pool: Pool | None
+) -> _MethodDefinition:
+    key = (argument_types, parameter_types, pool is not None)
+    with _lock:
+        if key not in _definitions:
+            imports = {name: _python_address(name) for name in _PYTHON_FUNCTIONS}
+            if pool is not None:
+                imports["pool_run"] = pool.run_address
+                imports["pool_ready"] = pool.ready_address
+            text = entry_text(argument_types, parameter_types, layouts, has_pool=pool is not None)
+            address = engine.load(engine.assemble(text, plain_target(), 0), "entry", imports)
+            _definitions[key] = _MethodDefinition(
+                b"launch", address, _METH_FASTCALL_KEYWORDS, b"Launch a kernel."
+            )
+        return _definitions[key]
+
+
+def _python_address(name: str) -> int:
+    address = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
+    assert address is not None
+    return address
+
+
+def make_entry(
+    shape: LaunchShape,
+    kernel_address: int,
+    argument_types: TypeList,
+    parameter_types: TypeList,
+    fallback: Launcher,
+) -> Launcher | None:
+    """Return a function that launches a kernel in one shape.
+
+    Parameters
+    ----------
+    shape : LaunchShape
+        The launch shape.
+    kernel_address : int
+        Address of the kernel's code for that shape.
+    argument_types, parameter_types : tuple of Type
+        Types of the arguments that it takes, and what the kernel takes.
+    fallback : callable
+        What is called with other arguments.
+
+    Returns
+    -------
+    callable or None
+        None where this interpreter's objects cannot be read, or types are involved that native
+        code does not take apart.
+    """
+    layouts = object_layouts()
+    if layouts is None or not all(
+        _is_supported(*pair, layouts) for pair in zip(argument_types, parameter_types, strict=True)
+    ):
+        return None
+    blocks = shape.grid[0] * shape.grid[1] * shape.grid[2]
+    pool = shared_pool() if blocks > 1 else None
+    definition = _definition(argument_types, parameter_types, layouts, pool)
+    binding = struct.pack(
+        "=10q", *shape.grid, *shape.block, 0, shape.shared_bytes, kernel_address, blocks
+    )
+    # A prototype of its own: the attributes of a function of pythonapi are shared by everybody.
+    prototype = ctypes.PYFUNCTYPE(
+        ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p
+    )
+    create = prototype(("PyCFunction_NewEx", ctypes.pythonapi))
+    made: Launcher = create(ctypes.addressof(definition), (binding, fallback), None)
+    return made
