@@ -61,6 +61,8 @@ class IntegerFlow:
     sources : dict
         By result of a transparent operation: its operands, and how many low bits of each count.
         For a parameter or result of a block: what is passed to it.
+    twins : dict
+        A carried value of a ``For`` and its result, each by the other: they have one type.
     used : set
         Values of which some operation needs all bits.
     indices : set
@@ -72,6 +74,7 @@ class IntegerFlow:
 
     definitions: dict[ir.Value, ir.Op] = field(default_factory=dict)
     sources: dict[ir.Value, list[tuple[ir.Value, int]]] = field(default_factory=dict)
+    twins: dict[ir.Value, ir.Value] = field(default_factory=dict)
     used: set[ir.Value] = field(default_factory=set)
     indices: set[ir.Value] = field(default_factory=set)
     steady: set[ir.Value] = field(default_factory=set)
@@ -211,7 +214,8 @@ class _Walker:
                 self.flow.used.update(bounds)
                 self.flow.steady.add(op.body.params[0])
                 self._pass(op.inits, inner.carried)
-                # A result and its parameter stand for one variable.
+                self.flow.twins.update(zip(inner.carried, op.results, strict=True))
+                self.flow.twins.update(zip(op.results, inner.carried, strict=True))
                 self._pass(inner.carried, op.results)
                 self._pass(op.results, inner.carried)
             case ir.Scope():

@@ -154,7 +154,9 @@ class _Choice:
         while changed:
             changed = False
             for value in list(self.types):
-                if sum(map(self._costs_cast, self._operands(value))) > self.allowed[value]:
+                twin = self.flow.twins.get(value, value)
+                costs = sum(map(self._costs_cast, self._operands(value)))
+                if costs > self.allowed[value] or twin not in self.types:
                     del self.types[value]
                     changed = True
 

@@ -31,12 +31,18 @@ def simplify_scopes(function: ir.Function) -> ir.Function:
         if not isinstance(op, ir.Scope):
             return None
         *ops, last = op.body.ops
-        if not isinstance(last, ir.Return) or any(_returns(inner) for inner in ops):
+        if not isinstance(last, ir.Return) or not is_straight(op.body):
             return None
         values.update(zip(op.results, last.values, strict=True))
         return ops
 
     return rebuild_function(function, dissolve, values)
+
+
+def is_straight(body: ir.Block) -> bool:
+    """Return whether the only ``Return`` of a scope or function is its last operation."""
+    is_last = isinstance(body.terminator, ir.Return)
+    return is_last and not any(_returns(op) for op in body.ops[:-1])
 
 
 def _returns(op: ir.Op) -> bool:
