@@ -8,7 +8,8 @@ import numpy as np
 
 from pygpulib.core.dtypes import float32, float64
 from pygpulib.jit.intrinsics import rules
-from pygpulib.jit.intrinsics.lowerings import evaluate, libdevice, libm, python_spelling
+from pygpulib.jit.intrinsics.composed import exp_double, exp_single, log_double, log_single
+from pygpulib.jit.intrinsics.lowerings import composed, evaluate, libdevice, python_spelling
 from pygpulib.jit.intrinsics.scalars import Real
 from pygpulib.jit.ir.intrinsic import intrinsic
 
@@ -21,7 +22,7 @@ def _power_of_ten(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=libm("exp"),
+    cpu=composed(exp_single.exp_single, exp_double.exp_double),
     cuda=libdevice("exp"),
     ulp=_ULP,
     samples="exponent",
@@ -34,7 +35,7 @@ def exp(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=libm("exp2"),
+    cpu=composed(exp_single.exp2_single, exp_double.exp2_double),
     cuda=libdevice("exp2"),
     ulp=_ULP,
     samples="exponent",
@@ -47,7 +48,7 @@ def exp2(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=libm("exp10"),
+    cpu=composed(exp_single.exp10_single, exp_double.exp10_double),
     cuda=libdevice("exp10"),
     ulp=_ULP,
     samples="exponent",
@@ -59,7 +60,7 @@ def exp10(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=libm("expm1"),
+    cpu=composed(exp_single.expm1_single, exp_double.expm1_double),
     cuda=libdevice("expm1"),
     ulp=_ULP,
     samples="exponent",
@@ -72,7 +73,7 @@ def expm1(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=libm("log"),
+    cpu=composed(log_single.log_single, log_double.log_double),
     cuda=libdevice("log"),
     ulp=_ULP,
     samples="positive",
@@ -85,7 +86,7 @@ def log(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=libm("log2"),
+    cpu=composed(log_single.log2_single, log_double.log2_double),
     cuda=libdevice("log2"),
     ulp=_ULP,
     samples="positive",
@@ -98,7 +99,7 @@ def log2(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=libm("log10"),
+    cpu=composed(log_single.log10_single, log_double.log10_double),
     cuda=libdevice("log10"),
     ulp=_ULP,
     samples="positive",
@@ -111,7 +112,7 @@ def log10(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=libm("log1p"),
+    cpu=composed(log_single.log1p_single, log_double.log1p_double),
     cuda=libdevice("log1p"),
     ulp=_ULP,
     samples="above_minus_one",

@@ -8,7 +8,8 @@ import numpy as np
 
 from pygpulib.core.dtypes import float32, float64
 from pygpulib.jit.intrinsics import rules
-from pygpulib.jit.intrinsics.lowerings import evaluate, libdevice, libm
+from pygpulib.jit.intrinsics.composed import hyperbolic_double, hyperbolic_single
+from pygpulib.jit.intrinsics.lowerings import composed, evaluate, libdevice
 from pygpulib.jit.intrinsics.scalars import Real
 from pygpulib.jit.ir.intrinsic import intrinsic
 
@@ -17,7 +18,7 @@ _ULP = {float32: 2.0, float64: 2.0}
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=libm("sinh"),
+    cpu=composed(hyperbolic_single.sinh_single, hyperbolic_double.sinh_double),
     cuda=libdevice("sinh"),
     ulp=_ULP,
     samples="exponent",
@@ -30,7 +31,7 @@ def sinh(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=libm("cosh"),
+    cpu=composed(hyperbolic_single.cosh_single, hyperbolic_double.cosh_double),
     cuda=libdevice("cosh"),
     ulp=_ULP,
     samples="exponent",
@@ -43,7 +44,7 @@ def cosh(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=libm("tanh"),
+    cpu=composed(hyperbolic_single.tanh_single, hyperbolic_double.tanh_double),
     cuda=libdevice("tanh"),
     ulp=_ULP,
     samples="exponent",
@@ -56,7 +57,7 @@ def tanh(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=libm("asinh"),
+    cpu=composed(hyperbolic_single.asinh_single, hyperbolic_double.asinh_double),
     cuda=libdevice("asinh"),
     ulp=_ULP,
     spellings=(math.asinh, np.arcsinh),
@@ -68,7 +69,7 @@ def asinh(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=libm("acosh"),
+    cpu=composed(hyperbolic_single.acosh_single, hyperbolic_double.acosh_double),
     cuda=libdevice("acosh"),
     ulp=_ULP,
     samples="above_one",
@@ -81,7 +82,7 @@ def acosh(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=libm("atanh"),
+    cpu=composed(hyperbolic_single.atanh_single, hyperbolic_double.atanh_double),
     cuda=libdevice("atanh"),
     ulp=_ULP,
     samples="unit",

@@ -8,7 +8,8 @@ import numpy as np
 
 from pygpulib.core.dtypes import float32, float64
 from pygpulib.jit.intrinsics import rules
-from pygpulib.jit.intrinsics.lowerings import evaluate, libdevice, libm, python_spelling
+from pygpulib.jit.intrinsics.composed import power_double, power_single
+from pygpulib.jit.intrinsics.lowerings import composed, evaluate, libdevice, python_spelling
 from pygpulib.jit.intrinsics.scalars import Real
 from pygpulib.jit.ir.intrinsic import intrinsic
 
@@ -17,7 +18,7 @@ _ULP = {float32: 2.0, float64: 2.0}
 
 @intrinsic(
     rule=rules.real_function(2),
-    cpu=libm("pow"),
+    cpu=composed(power_single.pow_single, power_double.pow_double),
     cuda=libdevice("pow"),
     ulp=_ULP,
     samples="power",
@@ -30,7 +31,7 @@ def pow_(x: Real, y: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=libm("cbrt"),
+    cpu=composed(power_single.cbrt_single, power_double.cbrt_double),
     cuda=libdevice("cbrt"),
     ulp=_ULP,
     spellings=(*python_spelling("cbrt"), np.cbrt),
@@ -42,7 +43,7 @@ def cbrt(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(2),
-    cpu=libm("hypot"),
+    cpu=composed(power_single.hypot_single, power_double.hypot_double),
     cuda=libdevice("hypot"),
     ulp=_ULP,
     samples="pair",

@@ -6,7 +6,8 @@ import math
 
 from pygpulib.core.dtypes import float32, float64
 from pygpulib.jit.intrinsics import rules
-from pygpulib.jit.intrinsics.lowerings import evaluate, libdevice, libm
+from pygpulib.jit.intrinsics.composed import error_double, error_single
+from pygpulib.jit.intrinsics.lowerings import composed, evaluate, libdevice, libm
 from pygpulib.jit.intrinsics.scalars import Real
 from pygpulib.jit.ir.intrinsic import intrinsic
 
@@ -37,7 +38,7 @@ def _log_gamma(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=libm("erf"),
+    cpu=composed(error_single.erf_single, error_double.erf_double),
     cuda=libdevice("erf"),
     ulp=_ULP,
     spellings=(math.erf,),
@@ -49,7 +50,7 @@ def erf(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=libm("erfc"),
+    cpu=composed(error_single.erfc_single, error_double.erfc_double),
     cuda=libdevice("erfc"),
     ulp=_ULP,
     spellings=(math.erfc,),

@@ -8,7 +8,13 @@ import numpy as np
 
 from pygpulib.core.dtypes import float32, float64
 from pygpulib.jit.intrinsics import rules
-from pygpulib.jit.intrinsics.lowerings import evaluate, libdevice, libm
+from pygpulib.jit.intrinsics.composed import (
+    inverse_double,
+    inverse_single,
+    trig_double,
+    trig_single,
+)
+from pygpulib.jit.intrinsics.lowerings import composed, evaluate, libdevice
 from pygpulib.jit.intrinsics.scalars import Real
 from pygpulib.jit.ir.intrinsic import intrinsic
 
@@ -17,7 +23,7 @@ _ULP = {float32: 2.0, float64: 2.0}
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=libm("sin"),
+    cpu=composed(trig_single.sin_single, trig_double.sin_double),
     cuda=libdevice("sin"),
     ulp=_ULP,
     samples="angle",
@@ -30,7 +36,7 @@ def sin(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=libm("cos"),
+    cpu=composed(trig_single.cos_single, trig_double.cos_double),
     cuda=libdevice("cos"),
     ulp=_ULP,
     samples="angle",
@@ -43,7 +49,7 @@ def cos(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=libm("tan"),
+    cpu=composed(trig_single.tan_single, trig_double.tan_double),
     cuda=libdevice("tan"),
     ulp=_ULP,
     samples="angle",
@@ -56,7 +62,7 @@ def tan(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=libm("asin"),
+    cpu=composed(inverse_single.asin_single, inverse_double.asin_double),
     cuda=libdevice("asin"),
     ulp=_ULP,
     samples="unit",
@@ -69,7 +75,7 @@ def asin(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=libm("acos"),
+    cpu=composed(inverse_single.acos_single, inverse_double.acos_double),
     cuda=libdevice("acos"),
     ulp=_ULP,
     samples="unit",
@@ -82,7 +88,7 @@ def acos(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=libm("atan"),
+    cpu=composed(inverse_single.atan_single, inverse_double.atan_double),
     cuda=libdevice("atan"),
     ulp=_ULP,
     spellings=(math.atan, np.arctan),
@@ -94,7 +100,7 @@ def atan(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(2),
-    cpu=libm("atan2"),
+    cpu=composed(inverse_single.atan2_single, inverse_double.atan2_double),
     cuda=libdevice("atan2"),
     ulp=_ULP,
     samples="pair",
