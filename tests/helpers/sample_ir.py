@@ -15,10 +15,17 @@ def function_of(b: Builder, params: tuple[ir.Value, ...], name: str = "kernel") 
     return ir.Function(name, params, ir.Block((), tuple(b._open[0])))
 
 
+def array_params(name: str) -> tuple[ir.Value, ir.Value, ir.Value]:
+    """Return the parameters of a one-dimensional array: pointer, extent, stride."""
+    numbers = (ir.Value(dtypes.int64, f"{name}.{part}") for part in ("shape0", "stride0"))
+    return (ir.Value(ir.Pointer(), name), *numbers)
+
+
 def mandelbrot() -> ir.Function:
     """One point per thread: ``image[x] = escape(complex(re[x], im[x]), limit)``, in uint8."""
     f64, i64 = dtypes.float64, dtypes.int64
-    re_, im_, image = (ir.Value(ir.Pointer(), hint) for hint in ("re", "im", "image"))
+    arrays = [array_params(name) for name in ("re", "im", "image")]
+    re_, im_, image = (params[0] for params in arrays)
     limit = ir.Value(i64, "limit")
     b = Builder()
     x = b.cast(b.register(ir.Register.TID_X), i64)
@@ -46,4 +53,4 @@ def mandelbrot() -> ir.Function:
     count = ir.Value(i64)
     b.append(ir.Scope(ir.Block((), tuple(scope)), (count,), "escape"))
     b.store(image, x, b.cast(count, dtypes.uint8), 1)
-    return function_of(b, (re_, im_, image, limit))
+    return function_of(b, (*arrays[0], *arrays[1], *arrays[2], limit))
