@@ -20,6 +20,7 @@ from pygpulib.jit import types
 from pygpulib.jit.backends.protocol import find_backend
 from pygpulib.jit.declarations import parse_signature
 from pygpulib.jit.launch import LaunchConfig, make_config, pack_arguments
+from pygpulib.jit.options import CompileOptions
 from pygpulib.jit.overloads import TypeList, find_overload
 from pygpulib.jit.parameters import Parameters
 from pygpulib.jit.signature import interpret_all, typeof
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from pygpulib.jit.backends.protocol import CompiledKernel, Launcher
     from pygpulib.jit.ir import ops as ir
-    from pygpulib.jit.options import CompileOptions
 
 # Threads per block where the user leaves the choice to us.
 _DEFAULT_BLOCK = 256
@@ -68,7 +68,14 @@ def _compile(
     backend = find_backend(current_driver())
     function = compile_function(py_func, parameter_types, options, py_func.__name__)
     function = optimize(function)
-    return Specialization(parameter_types, function, backend(function))
+    return Specialization(parameter_types, function, backend(function, _compile_composed))
+
+
+def _compile_composed(py_func: Callable[..., object], parameter_types: TypeList) -> ir.Function:
+    """Compile a library function that is written in the kernel language."""
+    from pygpulib.jit.frontend.compile import compile_function
+
+    return compile_function(py_func, parameter_types, CompileOptions(fma=False), is_kernel=False)
 
 
 class Kernel:
@@ -219,8 +226,7 @@ class Kernel:
         return self[-(-ntasks // block), block, stream, sharedmem]
 
     def _launch_nothing(self, *args: object, **kwargs: object) -> None:
-        values = self.parameters.bind(args, kwargs)
-        self.find(interpret_all(self.parameters.names, values)[0])
+        self.parameters.bind(args, kwargs)
 
     # ------------------------------------------------------------------------------- compiling
 

@@ -22,6 +22,10 @@ Launcher = Callable[..., None]
 """Launches one kernel in one shape; takes the kernel's arguments."""
 
 
+CompileFunction = Callable[[Callable[..., object], "tuple[types.Type, ...]"], "ir.Function"]
+"""From a function of the kernel language and its parameter types to IR."""
+
+
 class CompiledKernel(Executable, Protocol):
     """A kernel compiled for one list of parameter types; it may still grow per launch shape."""
 
@@ -67,15 +71,19 @@ class CompiledKernel(Executable, Protocol):
 class CompilerBackend(Protocol):
     """Compiles optimized IR for the devices of one driver."""
 
-    def __call__(self, function: ir.Function) -> CompiledKernel:
-        """Compile a kernel."""
+    def __call__(self, function: ir.Function, compile_function: CompileFunction) -> CompiledKernel:
+        """Compile a kernel.
+
+        `compile_function` is the front end, for the library functions that the back end composes
+        in the kernel language.
+        """
         ...
 
 
 def find_backend(driver: Driver) -> CompilerBackend:
     """Return the compiler that makes code for a driver's devices."""
     if driver.name == "cpu":
-        from pygpulib.jit.backends.cpu.executable import compile_kernel
+        from pygpulib.jit.backends.cpu.compiler import compile_kernel
 
         return compile_kernel
     raise NoDeviceError(

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import ctypes
 import struct
+import sys
 import threading
 from typing import TYPE_CHECKING
 
+from pygpulib._config import config
 from pygpulib.core.dtypes import DType
 from pygpulib.errors import KernelFault
 from pygpulib.jit.backends.cpu import engine
@@ -21,7 +23,6 @@ from pygpulib.jit.backends.cpu.pool import KERNEL_TYPE, shared_pool
 from pygpulib.jit.backends.cpu.target import CpuVariant, choose_variant, host_target
 from pygpulib.jit.backends.protocol import HEADER_WORDS
 from pygpulib.jit.ir import ops as ir
-from pygpulib.jit.ir.rewrite import walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -91,6 +92,8 @@ class CpuKernel:
         found = self._addresses.get(variant)
         if found is None:
             text = self._emit(variant, "kernel")
+            if config.dump_ir:
+                sys.stderr.write(f"; {self.name}, {variant}\n{text}\n")
             found = engine.load(engine.assemble(text, host_target()), "kernel")
             self._addresses[variant] = found
         return found
@@ -171,35 +174,3 @@ def _detail(word: int, type_: ir.Type) -> float:
 def count_blocks(shape: LaunchShape) -> int:
     """Return the number of blocks of a launch."""
     return shape.grid[0] * shape.grid[1] * shape.grid[2]
-
-
-def compile_kernel(function: ir.Function) -> CpuKernel:
-    """Prepare optimized IR for this processor.
-
-    Parameters
-    ----------
-    function : ir.Function
-        A kernel.
-
-    Returns
-    -------
-    CpuKernel
-        It compiles when it is launched.
-    """
-    from pygpulib.jit.backends.cpu.emit import emit_kernel
-    from pygpulib.jit.backends.cpu.lane_choice import choose_axes, choose_width
-
-    target = host_target()
-    return CpuKernel(
-        function.name,
-        lambda variant, name: emit_kernel(function, variant, target, name),
-        preferred_axes=choose_axes(function),
-        max_width=choose_width(function, target),
-        errors=function.errors,
-        detail_types={
-            op.code: [value.type for value in op.details]
-            for part in (function, *function.callees)
-            for op in walk(part.body)
-            if isinstance(op, ir.Raise)
-        },
-    )
