@@ -1,0 +1,83 @@
+"""From optimized IR to a kernel on this processor."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pygpulib._config import config
+from pygpulib.jit.backends.cpu.emit import emit_kernel
+from pygpulib.jit.backends.cpu.executable import CpuKernel
+from pygpulib.jit.backends.cpu.lane_choice import choose_axes, choose_width
+from pygpulib.jit.backends.cpu.target import host_target
+from pygpulib.jit.ir import ops as ir
+from pygpulib.jit.ir.rewrite import walk
+from pygpulib.jit.passes.carry_common import carry_common
+from pygpulib.jit.passes.expand_intrinsics import Bodies, expand_intrinsics
+from pygpulib.jit.passes.fold_constants import fold_constants
+from pygpulib.jit.passes.fold_ranges import fold_ranges
+from pygpulib.jit.passes.hoist_invariants import hoist_invariants
+from pygpulib.jit.passes.narrow_integers import narrow_integers
+from pygpulib.jit.passes.pipeline import Pass, run_passes
+from pygpulib.jit.passes.remove_dead_ops import remove_dead_ops
+from pygpulib.jit.passes.share_common import share_common
+
+if TYPE_CHECKING:
+    from pygpulib.jit.backends.cpu.target import CpuVariant
+    from pygpulib.jit.backends.protocol import CompileFunction
+    from pygpulib.jit.ir.intrinsic import Intrinsic, Lowering
+
+_BODIES: Bodies = {}
+
+_CPU_PASSES: tuple[Pass, ...] = (
+    # Wraps of negative indices that cannot be negative hide contiguous accesses.
+    fold_ranges,
+    # Fewer bytes per lane; after ranges are known, before what it leaves is cleaned up.
+    narrow_integers,
+    fold_constants,
+    share_common,
+    hoist_invariants,
+    carry_common,
+    remove_dead_ops,
+)
+
+
+def compile_kernel(function: ir.Function, compile_function: CompileFunction) -> CpuKernel:
+    """Prepare optimized IR for this processor.
+
+    Parameters
+    ----------
+    function : ir.Function
+        A kernel.
+    compile_function : callable
+        The front end, for the mathematical functions that are written in the kernel language.
+
+    Returns
+    -------
+    CpuKernel
+        It is compiled when it is launched, for the shapes of the blocks it is launched with.
+    """
+    target = host_target()
+    expanded = expand_intrinsics(function, _lowering, compile_function, _BODIES)
+    prepared = run_passes(expanded, _CPU_PASSES, verify=config.verify_ir)
+    return CpuKernel(
+        function.name,
+        partial(_emit, prepared),
+        preferred_axes=choose_axes(prepared),
+        max_width=choose_width(prepared, target),
+        errors=function.errors,
+        detail_types={
+            op.code: [value.type for value in op.details]
+            for part in (prepared, *prepared.callees)
+            for op in walk(part.body)
+            if isinstance(op, ir.Raise)
+        },
+    )
+
+
+def _emit(function: ir.Function, variant: CpuVariant, name: str) -> str:
+    return emit_kernel(function, variant, host_target(), name)
+
+
+def _lowering(intrinsic: Intrinsic) -> Lowering:
+    return intrinsic.cpu
