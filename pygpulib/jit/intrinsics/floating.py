@@ -9,7 +9,13 @@ import numpy as np
 from pygpulib.core.dtypes import float32, float64
 from pygpulib.jit.intrinsics import rules
 from pygpulib.jit.intrinsics.exact import multiply_add
-from pygpulib.jit.intrinsics.lowerings import evaluate, generic, libdevice, python_spelling
+from pygpulib.jit.intrinsics.lowerings import (
+    composed,
+    evaluate,
+    generic,
+    libdevice,
+    python_spelling,
+)
 from pygpulib.jit.intrinsics.scalars import Real, Truth
 from pygpulib.jit.ir.intrinsic import LLVM, intrinsic
 
@@ -189,8 +195,8 @@ def _is_finite(x: Real) -> Truth:
 
 @intrinsic(
     rule=rules.predicate,
-    cpu=generic(_is_nan),
-    cuda=generic(_is_nan),
+    cpu=composed(_is_nan, _is_nan),
+    cuda=composed(_is_nan, _is_nan),
     spellings=(math.isnan, np.isnan),
 )
 def isnan(x: Real) -> Truth:
@@ -200,8 +206,8 @@ def isnan(x: Real) -> Truth:
 
 @intrinsic(
     rule=rules.predicate,
-    cpu=generic(_is_infinite),
-    cuda=generic(_is_infinite),
+    cpu=composed(_is_infinite, _is_infinite),
+    cuda=composed(_is_infinite, _is_infinite),
     spellings=(math.isinf, np.isinf),
 )
 def isinf(x: Real) -> Truth:
@@ -211,8 +217,8 @@ def isinf(x: Real) -> Truth:
 
 @intrinsic(
     rule=rules.predicate,
-    cpu=generic(_is_finite),
-    cuda=generic(_is_finite),
+    cpu=composed(_is_finite, _is_finite),
+    cuda=composed(_is_finite, _is_finite),
     spellings=(math.isfinite, np.isfinite),
 )
 def isfinite(x: Real) -> Truth:

@@ -52,3 +52,15 @@ def cbrt(x: Real) -> Real:
 def hypot(x: Real, y: Real) -> Real:
     """Return the length of the vector (``x``, ``y``), without overflow on the way."""
     return evaluate(np.hypot, x, y)
+
+
+@intrinsic(
+    rule=rules.real_function(1),
+    cpu=composed(power_single.rsqrt_single, power_double.rsqrt_double),
+    cuda=libdevice("rsqrt"),
+    ulp=_ULP,
+    samples="positive",
+)
+def rsqrt(x: Real) -> Real:
+    """Return the reciprocal of the square root."""
+    return evaluate(lambda value: 1.0 / np.sqrt(value), x)

@@ -18,3 +18,5 @@ Whole: TypeAlias = Any
 """An integer of any width."""
 Truth: TypeAlias = Any
 """A truth value."""
+Complex: TypeAlias = Any
+"""A complex64 or complex128."""

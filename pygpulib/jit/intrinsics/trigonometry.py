@@ -109,3 +109,56 @@ def atan(x: Real) -> Real:
 def atan2(y: Real, x: Real) -> Real:
     """Return the angle of the point (``y``, ``x``), in [-pi, pi]."""
     return evaluate(np.arctan2, y, x)
+
+
+def _sine_and_cosine(x: Real) -> tuple[Real, Real]:
+    return sin(x), cos(x)
+
+
+@intrinsic(
+    rule=rules.real_function(1, results=2),
+    cpu=composed(trig_single.sincos_single, trig_double.sincos_double),
+    cuda=composed(_sine_and_cosine, _sine_and_cosine),
+    ulp=_ULP,
+    samples="angle",
+)
+def sincos(x: Real) -> tuple[Real, Real]:
+    """Return sine and cosine of an angle in radians."""
+    return evaluate(np.sin, x), evaluate(np.cos, x)
+
+
+def _sine_of_turns(x: float) -> float:
+    rest = math.remainder(x, 2.0) if math.isfinite(x) else math.nan
+    if rest == math.trunc(rest):
+        return math.copysign(0.0, x)
+    near = rest if abs(rest) <= 0.5 else math.copysign(1.0, rest) - rest  # exact
+    return math.sin(math.pi * near)
+
+
+def _cosine_of_turns(x: float) -> float:
+    rest = abs(math.remainder(x, 2.0)) if math.isfinite(x) else math.nan
+    return math.sin(math.pi * (0.5 - rest))
+
+
+@intrinsic(
+    rule=rules.real_function(1),
+    cpu=composed(trig_single.sinpi_single, trig_double.sinpi_double),
+    cuda=libdevice("sinpi"),
+    ulp=_ULP,
+    samples="angle",
+)
+def sinpi(x: Real) -> Real:
+    """Return ``sin(pi * x)``; a zero has the sign of ``x``."""
+    return evaluate(_sine_of_turns, x)
+
+
+@intrinsic(
+    rule=rules.real_function(1),
+    cpu=composed(trig_single.cospi_single, trig_double.cospi_double),
+    cuda=libdevice("cospi"),
+    ulp=_ULP,
+    samples="angle",
+)
+def cospi(x: Real) -> Real:
+    """Return ``cos(pi * x)``; a zero is positive."""
+    return evaluate(_cosine_of_turns, x)

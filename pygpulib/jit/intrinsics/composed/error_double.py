@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pygpulib.jit.intrinsics.composed.coefficients import ERF_DOUBLE, ERFC_DOUBLE
 from pygpulib.jit.intrinsics.composed.exp_double import exp_fraction_of_sum, scale_double
-from pygpulib.jit.intrinsics.composed.polynomial import polynomial
+from pygpulib.jit.intrinsics.composed.polynomial import horner, polynomial
 from pygpulib.jit.intrinsics.composed.select import at_most
 from pygpulib.jit.intrinsics.floating import copysign, fma
 from pygpulib.jit.intrinsics.scalars import Double
@@ -29,7 +29,7 @@ def erfc_far(a: Double) -> Double:
     """
     x = at_most(a, 28.0)
     q = (x - CENTER) / (x + CENTER)
-    slope = polynomial(q, ERFC_DOUBLE[:-1])
+    slope = horner(polynomial(q, ERFC_DOUBLE[:12]), q, ERFC_DOUBLE[12:-1])
     top = fma(q, slope, ERFC_DOUBLE[-1])
     top_low = fma(q, slope, ERFC_DOUBLE[-1] - top)
     bottom = fma(2.0, x, 1.0)
