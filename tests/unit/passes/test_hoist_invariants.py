@@ -115,7 +115,7 @@ def test_nothing_moves_out_of_a_branch_without_a_loop():
 
 
 @given(programs())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_random_programs_stay_the_same(program):
     after = hoist_invariants(program.function)
     verify(after)

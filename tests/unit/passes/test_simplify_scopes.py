@@ -64,7 +64,7 @@ def test_a_loop_may_return_early():
 
 
 @given(programs())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_random_programs_stay_the_same(program):
     after = simplify_scopes(program.function)
     verify(after)
