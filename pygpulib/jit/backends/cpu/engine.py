@@ -170,18 +170,29 @@ def _compile(
         reloc="pic",
         codemodel="default",
     )
-    context = llvm.create_context()
-    try:
-        module = llvm.parse_assembly(text, context)
+    # Both are closed here and in this order; the garbage collector would choose its own.
+    with llvm.create_context() as context, _parse(text, context) as module:
         module.triple = target.triple
         module.data_layout = str(machine.target_data)
-        module.verify()
+        _optimize(module, machine, optimization)
+        return finish(machine, module)
+
+
+def _parse(text: str, context: llvm.ContextRef) -> llvm.ModuleRef:
+    import llvmlite.binding as llvm
+
+    try:
+        module = llvm.parse_assembly(text, context)
+        try:
+            module.verify()
+        except RuntimeError:
+            module.close()
+            raise
     except RuntimeError as cause:
         raise InternalError(
             "LLVM refuses the code that pygpulib generated", detail=f"{cause}\n\n{text}"
         ) from cause
-    _optimize(module, machine, optimization)
-    return finish(machine, module)
+    return module
 
 
 def _optimize(
