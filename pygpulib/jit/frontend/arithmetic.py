@@ -6,7 +6,7 @@ import ast
 import math
 import operator as python_operator
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
@@ -51,7 +51,7 @@ SYMBOLS: dict[type[ast.operator | ast.unaryop], str] = {
     ast.Invert: "~",
 }
 
-_PYTHON: dict[type[ast.operator], Callable[..., bool | int | float]] = {
+_PYTHON: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: python_operator.add,
     ast.Sub: python_operator.sub,
     ast.Mult: python_operator.mul,
@@ -67,6 +67,10 @@ _PYTHON: dict[type[ast.operator], Callable[..., bool | int | float]] = {
 
 MAX_EXPANDED_EXPONENT = 16
 """Up to here a float to the power of a literal becomes multiplications."""
+
+
+MAX_FOLDED_EXPONENT = 128
+"""Up to here a power of integer literals is computed exactly, as CPython's compiler does."""
 
 
 def binary(
@@ -171,6 +175,22 @@ def _keeps_sign(ctx: Context, operator: type[ast.operator], left: Number, right:
     if operator is ast.BitAnd:
         return inference.is_nonnegative(ctx, left) or inference.is_nonnegative(ctx, right)
     return False
+
+
+def fold_python(
+    operator: type[ast.operator], left: complex, right: complex
+) -> int | float | complex | None:
+    """Return what Python gives for two number literals, or None if that is no number or huge."""
+    if operator in (ast.Pow, ast.LShift):
+        is_small = isinstance(right, int) and 0 <= right <= MAX_FOLDED_EXPONENT
+        if not is_small or not isinstance(left, int):
+            return None
+    function = pow if operator is ast.Pow else _PYTHON[operator]
+    try:
+        value = function(left, right)
+    except (ArithmeticError, TypeError, ValueError):
+        return None
+    return value if isinstance(value, int | float | complex) else None
 
 
 def _fold(

@@ -57,7 +57,7 @@ def evaluate(ctx: Context, node: ast.expr) -> Operand:
     Operand
         Its value.
     """
-    handler = _HANDLERS.get(type(node))
+    handler = HANDLERS.get(type(node))
     if handler is None:
         unsupported.refuse(ctx, node)
     builder = ctx.builder
@@ -299,18 +299,39 @@ def _bin_op(ctx: Context, node: ast.BinOp) -> Operand:
     operator = type(node.op)
     if operator is ast.MatMult:
         unsupported.refuse_operator(ctx, operator, node)
+    value = _python_value(node)
+    if value is not None:
+        return _python_number(ctx, value, node)
     left = evaluate(ctx, node.left)
     right = evaluate(ctx, node.right)
     return arithmetic.binary(ctx, operator, left, right, node)
 
 
+def _python_value(node: ast.expr) -> int | float | complex | None:
+    """Return the value of an expression of number literals, as CPython folds it; else None.
+
+    The parts of ``2**64 - 1`` do not fit into 64 bits, though the result does.
+    """
+    match node:
+        case ast.Constant(int() | float() | complex() as value) if not isinstance(value, bool):
+            return value
+        case ast.UnaryOp(ast.USub(), operand):
+            inner = _python_value(operand)
+            return None if inner is None else -inner
+        case ast.BinOp(left, operator, right):
+            a = _python_value(left)
+            b = None if a is None else _python_value(right)
+            return None if a is None or b is None else arithmetic.fold_python(type(operator), a, b)
+        case _:
+            return None
+
+
 def _unary_op(ctx: Context, node: ast.UnaryOp) -> Operand:
     if isinstance(node.op, ast.Not):
         return comparisons.negate(ctx, evaluate_truth(ctx, node.operand))
-    if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
-        value = node.operand.value
-        if isinstance(value, int) and not isinstance(value, bool):
-            return _integer(ctx, -value, node)  # -2**63 fits, though 2**63 does not
+    value = _python_value(node)
+    if value is not None:
+        return _python_number(ctx, value, node)
     return arithmetic.unary(ctx, type(node.op), evaluate(ctx, node.operand), node)
 
 
@@ -429,7 +450,7 @@ def _chain(ctx: Context, node: ast.Compare, position: int, left: Operand) -> Num
 
 
 # One function per class of syntax node; what is missing here is not in the language.
-_HANDLERS: dict[type[ast.expr], Callable[[Context, Any], Operand]] = {
+HANDLERS: dict[type[ast.expr], Callable[[Context, Any], Operand]] = {
     ast.Attribute: _attribute,
     ast.BinOp: _bin_op,
     ast.BoolOp: _value_bool_op,

@@ -10,7 +10,7 @@ import numpy as np
 from pygpulib.errors import KernelTypeError
 from pygpulib.jit.frontend import inference
 from pygpulib.jit.frontend.context import Context
-from pygpulib.jit.frontend.values import Number, Object, Operand
+from pygpulib.jit.frontend.values import Number, Operand
 
 Arguments = Sequence[Operand]
 Keywords = Mapping[str, Operand]
@@ -53,8 +53,7 @@ def no_keywords(ctx: Context, function: object, kwargs: Keywords, node: ast.AST)
     if kwargs:
         ctx.fail(
             KernelTypeError,
-            f"{inference.describe(Object(function))} takes no keyword argument "
-            f"{next(iter(kwargs))!r} in kernels",
+            f"{function_name(function)} takes no keyword argument {next(iter(kwargs))!r} in kernels",
             node,
             help="pass the arguments by position",
         )

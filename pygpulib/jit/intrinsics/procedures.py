@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from pygpulib.jit.intrinsics.floating import fma
 from pygpulib.jit.intrinsics.scalars import Double, Whole
 
 Vector: TypeAlias = Any
@@ -42,16 +43,25 @@ def round_to_digits(number: Double, digits: Whole) -> Double:
 
     Notes
     -----
-    The number is scaled, rounded and scaled back, so the decision between two neighbours is made
-    on the scaled number, which has been rounded to double precision.
+    The scaled number decides, except where it lies halfway between two whole numbers: then its
+    own rounding error says on which side the exact product is.
     """
     scale = 10.0 ** abs(digits)
     if digits < 0:
-        return np.rint(number / scale) * scale
-    scaled = number * scale
-    if math.isinf(scaled):
-        return number
-    return np.rint(scaled) / scale
+        if math.isinf(scale):
+            return number if math.isinf(number) else 0.0 * number
+        scaled = number / scale
+        error = fma(-scaled, scale, number)
+    else:
+        scaled = number * scale
+        if not math.isfinite(scaled):
+            return number
+        error = fma(number, scale, -scaled)
+    below = np.floor(scaled)
+    whole = np.rint(scaled)
+    if below + 0.5 == scaled and error != 0.0:
+        whole = below + 1.0 if error > 0.0 else below
+    return whole * scale if digits < 0 else whole / scale
 
 
 def total(array: Vector, start: Scalar) -> Scalar:
