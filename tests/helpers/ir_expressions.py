@@ -179,8 +179,9 @@ class Expressions:
         kind = self.random.choice(_FLOAT_KINDS if dtype.is_float else _INTEGER_KINDS)
         if self._chance(0.1):
             dtype, kind = dtypes.bool_, self.random.choice((B.AND, B.OR, B.XOR))
-        left = self._value(dtype)
-        right = left if self._chance(0.1) else self._value(dtype)
+        left = self._constant(dtype) if self._chance(0.05) else self._value(dtype)
+        right = self._constant(dtype) if self._chance(0.15) else self._value(dtype)
+        right = left if self._chance(0.1) else right
         if kind in (B.SHIFT_LEFT, B.SHIFT_RIGHT) and self._chance(0.5):
             right = self._small(dtype.bits, dtype)
         result = self.b.binary(kind, left, right)

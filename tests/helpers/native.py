@@ -1,66 +1,64 @@
-"""Kernels of the back end's calling convention written by hand, without a front end."""
+"""Functions of numbers, compiled to native code and run over arrays of inputs."""
 
-import ctypes
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from pygpulib.jit.backends.cpu import engine
-from pygpulib.jit.backends.cpu.target import host_target
+from pygpulib import cuda
 
-# Adds `worker + 1` to element `block` of the int64 array that the first argument word points to.
-COUNT_TEXT = """
-define void @kernel(ptr %words, i64 %first, i64 %end, i64 %worker) nounwind {
-entry:
-  %array_at = getelementptr i64, ptr %words, i64 8
-  %array = load ptr, ptr %array_at
-  %mark = add i64 %worker, 1
-  br label %loop
-loop:
-  %block = phi i64 [%first, %entry], [%next, %loop]
-  %place = getelementptr i64, ptr %array, i64 %block
-  %old = atomicrmw add ptr %place, i64 %mark monotonic
-  %next = add i64 %block, 1
-  %more = icmp slt i64 %next, %end
-  br i1 %more, label %loop, label %done
-done:
-  ret void
+Column = np.ndarray[Any, Any]
+
+
+def over(function: Callable[..., Any], columns: tuple[Column, ...], *outputs: Column) -> None:
+    """Apply a function of the kernel language to each row; its results go to the outputs."""
+    shape = len(columns), len(outputs)
+    kernel = cuda.jit(_KERNELS[shape](function))
+    rows = len(columns[0])
+    kernel[(rows + 127) // 128, 128](*columns, *outputs)
+
+
+def _one_to_one(function: Callable[..., Any]) -> Callable[..., None]:
+    def kernel(a: Any, out: Any) -> None:
+        i = cuda.grid(1)
+        if i < a.size:
+            out[i] = function(a[i])
+
+    return kernel
+
+
+def _two_to_one(function: Callable[..., Any]) -> Callable[..., None]:
+    def kernel(a: Any, b: Any, out: Any) -> None:
+        i = cuda.grid(1)
+        if i < a.size:
+            out[i] = function(a[i], b[i])
+
+    return kernel
+
+
+def _three_to_one(function: Callable[..., Any]) -> Callable[..., None]:
+    def kernel(a: Any, b: Any, c: Any, out: Any) -> None:
+        i = cuda.grid(1)
+        if i < a.size:
+            out[i] = function(a[i], b[i], c[i])
+
+    return kernel
+
+
+def _one_to_two(function: Callable[..., Any]) -> Callable[..., None]:
+    def kernel(a: Any, first: Any, second: Any) -> None:
+        i = cuda.grid(1)
+        if i < a.size:
+            first[i], second[i] = function(a[i])
+
+    return kernel
+
+
+_KERNELS = {
+    (1, 1): _one_to_one,
+    (2, 1): _two_to_one,
+    (3, 1): _three_to_one,
+    (1, 2): _one_to_two,
 }
-"""
-
-
-def copy_words_text(count):
-    """Return a kernel that copies `count` words of its block to where the last of them points."""
-    return f"""
-define void @kernel(ptr %words, i64 %first, i64 %end, i64 %worker) nounwind {{
-entry:
-  %target_at = getelementptr i64, ptr %words, i64 {count - 1}
-  %target_word = load i64, ptr %target_at
-  %target = inttoptr i64 %target_word to ptr
-  br label %loop
-loop:
-  %index = phi i64 [0, %entry], [%next, %loop]
-  %from = getelementptr i64, ptr %words, i64 %index
-  %word = load i64, ptr %from
-  %to = getelementptr i64, ptr %target, i64 %index
-  store i64 %word, ptr %to
-  %next = add i64 %index, 1
-  %more = icmp slt i64 %next, {count}
-  br i1 %more, label %loop, label %done
-done:
-  ret void
-}}
-"""
-
-
-def load_kernel(text):
-    """Return the address of a hand-written kernel."""
-    return engine.load(engine.assemble(text, host_target()), "kernel")
-
-
-def count_blocks(run, address, blocks):
-    """Run the counting kernel; return one mark per block."""
-    marks = np.zeros(max(blocks, 1), np.int64)
-    words = (ctypes.c_int64 * 9)()
-    words[8] = marks.ctypes.data
-    run(address, ctypes.addressof(words), blocks)
-    return marks

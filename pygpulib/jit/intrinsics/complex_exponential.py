@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from pygpulib.jit.intrinsics.exp_log import exp, log, log1p
-from pygpulib.jit.intrinsics.floating import copysign, fma, isfinite, isnan, sqrt
+from pygpulib.jit.intrinsics.floating import copysign, fma, isfinite, sqrt
 from pygpulib.jit.intrinsics.hyperbolic import cosh, sinh, tanh
 from pygpulib.jit.intrinsics.like import round_like
 from pygpulib.jit.intrinsics.roots import hypot, pow_
@@ -93,7 +93,7 @@ def tanh_parts(x: Double, y: Double) -> tuple[Double, Double]:
     edge = copysign(0.0, y if not isfinite(y) else product) if small == 0.0 else product * small
     real = copysign(1.0, x) if flat else real
     imag = edge if flat else imag
-    return real, y if (y == 0.0) & (not isnan(x)) else imag
+    return x if x == 0.0 else real, y if y == 0.0 else imag
 
 
 def log_parts(x: Double, y: Double) -> tuple[Double, Double]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pygpulib.core.dtypes import DType
 
@@ -379,7 +379,7 @@ class Store(_Op):
 class ConstantData(_Op):
     """The address of a C-contiguous array frozen into the program."""
 
-    data: np.ndarray  # type: ignore[type-arg]
+    data: np.ndarray[Any, Any]
     result: Value
 
 

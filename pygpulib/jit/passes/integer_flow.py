@@ -95,13 +95,18 @@ class IntegerFlow:
         return demand
 
     def find_addresses(self) -> set[ir.Value]:
-        """Return the indices and all values that flow into one."""
+        """Return the indices and all integers that one is computed from."""
         found: set[ir.Value] = set()
         pending = list(self.indices)
         while pending:
             value = pending.pop()
-            if value not in found:
-                found.add(value)
+            if value in found:
+                continue
+            found.add(value)
+            definition = self.definitions.get(value)
+            if isinstance(definition, ir.Binary | ir.Unary):
+                pending.extend(operands_of(definition))
+            else:
                 pending.extend(source for source, _ in self.sources.get(value, ()))
         return found
 

@@ -155,7 +155,7 @@ class _Choice:
             changed = False
             for value in list(self.types):
                 twin = self.flow.twins.get(value, value)
-                costs = sum(map(self._costs_cast, self._operands(value)))
+                costs = sum(map(self._costs_cast, set(self._operands(value))))
                 if costs > self.allowed[value] or twin not in self.types:
                     del self.types[value]
                     changed = True
