@@ -168,27 +168,46 @@ def _abs(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Oper
     return Number(result)
 
 
-@register(round, np.round)
+@register(round)
 def _round(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Operand:
     value, digits = bind(ctx, "round", ("number", "ndigits"), 1, args, kwargs, node)
     (number,) = numbers(ctx, "round", [value], node)
-    if digits is None or isinstance(digits, NoneValue):
-        if not number.dtype.is_float:
-            return inference.cast(ctx, number, inference.widen(number.dtype))
-        whole = calls.apply_intrinsic(ctx, np.rint, [number], node)
-        return inference.cast(ctx, whole, dtypes.int64)
+    if digits is not None and not isinstance(digits, NoneValue):
+        return _round_to_digits(ctx, "round", number, digits, node)
+    if not number.dtype.is_float:
+        return inference.cast(ctx, number, inference.widen(number.dtype))
+    whole = calls.apply_intrinsic(ctx, np.rint, [number], node)
+    return inference.cast(ctx, whole, dtypes.int64)
+
+
+@register(np.round, np.around)
+def _numpy_round(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Operand:
+    value, digits = bind(ctx, "numpy.round", ("a", "decimals"), 1, args, kwargs, node)
+    (number,) = numbers(ctx, "numpy.round", [value], node)
+    if digits is not None:
+        return _round_to_digits(ctx, "numpy.round", number, digits, node)
+    if not number.dtype.is_float:
+        return inference.cast(ctx, number, inference.widen(number.dtype))
+    return calls.apply_intrinsic(ctx, np.rint, [number], node)
+
+
+def _round_to_digits(
+    ctx: Context, name: str, number: Number, digits: Operand, node: ast.AST
+) -> Operand:
     places = inference.integer(ctx, digits)
-    if places is None or not number.dtype.is_float:
-        ctx.fail(
-            KernelTypeError,
-            f"round does not take ({inference.describe(number)}, {inference.describe(digits)})",
-            node,
-            detail="expected a float and an integer number of digits",
-            help="convert the arguments with float(...) and int(...)",
-        )
-    wide = inference.cast(ctx, number, dtypes.float64)
-    result = inline.call(ctx, procedures.round_to_digits, [wide, places], {}, node)
-    return inference.convert(ctx, result, types.scalar_type(number.dtype), node)
+    if places is not None and number.dtype.is_float:
+        wide = inference.cast(ctx, number, dtypes.float64)
+        result = inline.call(ctx, procedures.round_to_digits, [wide, places], {}, node)
+        return inference.convert(ctx, result, types.scalar_type(number.dtype), node)
+    if places is not None and places.literal is not None and places.literal >= 0:
+        return inference.cast(ctx, number, inference.widen(number.dtype))
+    ctx.fail(
+        KernelTypeError,
+        f"{name} does not take ({inference.describe(number)}, {inference.describe(digits)})",
+        node,
+        detail="expected a float and an integer number of digits",
+        help="convert the arguments with float(...) and int(...)",
+    )
 
 
 def _register_rounding() -> None:

@@ -53,7 +53,7 @@ def no_keywords(ctx: Context, function: object, kwargs: Keywords, node: ast.AST)
     if kwargs:
         ctx.fail(
             KernelTypeError,
-            f"{function_name(function)} takes no keyword argument {next(iter(kwargs))!r} in kernels",
+            f"{function_name(function)} takes no keyword argument {next(iter(kwargs))!r}",
             node,
             help="pass the arguments by position",
         )

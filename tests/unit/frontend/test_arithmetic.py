@@ -84,8 +84,8 @@ def test_floor_division_and_modulo_of_integers(left):
         quotient = over(lambda x, y: x // y, a, b)
         remainder = over(lambda x, y: x % y, a, b)
         dtype = quotient.dtype.type
-        for x, y, q, r in zip(a, b, quotient, remainder, strict=True):
-            x, y = int(x.astype(dtype)), int(y.astype(dtype))
+        wide = (a.astype(dtype).tolist(), b.astype(dtype).tolist())
+        for x, y, q, r in zip(*wide, quotient, remainder, strict=True):
             if y == 0:
                 assert (q, r) == (0, 0)
             elif not (dtype is np.int64 and (x, y) == (-(2**63), -1)):

@@ -22,7 +22,17 @@ def test_rounding_to_whole_numbers():
     assert over(lambda x: int(x), a).tolist() == [int(x) for x in a.tolist()]
     assert scalar(lambda x: round(x), 7) == 7
     assert scalar(lambda x: round(x), True) == 1
+    assert scalar(lambda x: round(x, N), 7) == 7
     assert over(lambda x: round(x), a.astype(np.float32)).dtype == np.int64
+
+
+def test_rounding_of_numpy_gives_floats():
+    a = np.array([0.5, 1.5, 2.675, -7.7])
+    found = over(lambda x: np.round(x), a)
+    assert found.dtype == np.float64
+    np.testing.assert_array_equal(found, np.round(a))
+    np.testing.assert_array_equal(over(lambda x: np.around(x, decimals=1), a), np.round(a, 1))
+    assert scalar(lambda x: np.round(x), 7) == 7
 
 
 @pytest.mark.parametrize("digits", [0, 1, 2, 5, 15, -1, -3, 400, -400])
@@ -151,7 +161,7 @@ def test_unsigned_ranges():
         (lambda x: range(0, 5, 0), "the step of a range cannot be zero"),
         (lambda x: range(), "range is called with 0 arguments"),
         (lambda x: round(x, x), "round does not take (float32, float32)"),
-        (lambda x: 1, "round does not take (int64, int64)"),
+        (lambda x: round(N, int(x)), "round does not take (int64, int64)"),
         (lambda x: int("7"), "the string '7' cannot be converted to int64"),
         (lambda x: int(1j), "complex128 cannot be converted to int64"),
         (lambda x: complex("1"), "complex does not take (the string '1')"),
