@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
 from pygpulib.errors import InternalError, UnsupportedFeatureError
+from pygpulib.jit.backends.cpu.atomics import emit_atomic
 from pygpulib.jit.backends.cpu.memory import emit_load, emit_store
 from pygpulib.jit.backends.llvm.text import register_type, scalar_type, suffix
 from pygpulib.jit.ir import intrinsic as lowerings
@@ -50,6 +51,10 @@ def emit_simple(gang: Gang, op: ir.Op) -> None:  # noqa: C901 - one case per ope
         case ir.Allocate(ir.AddressSpace.LOCAL):
             size = op.stride_bytes * gang.width
             gang.define(op.result, gang.code.slot(f"[{size} x i8]", max(op.alignment, 16)))
+        case ir.Atomic():
+            emit_atomic(gang, op)
+        case ir.Fence():
+            gang.code.do("fence seq_cst")
         case ir.Unary() | ir.Binary() | ir.Select() | ir.Cast() | ir.Bitcast():
             gang.define(op.result, _arithmetic(gang, op))
         case _:
@@ -66,8 +71,6 @@ def _describe(op: ir.Op) -> str:
             return "a barrier"
         case ir.Allocate(space):
             return f"{space.value} memory"
-        case ir.Atomic(kind):
-            return f"the atomic operation {kind.value}"
         case _:
             return type(op).__name__.lower()
 
