@@ -135,15 +135,22 @@ def results_of(op: Op) -> tuple[Value, ...]:
     return _RESULTS[op.__class__](op)
 
 
-@cache
-def _block_names(op_class: type[Any]) -> tuple[str, ...]:
-    fields = fields_of(cast("Hashable", op_class))
-    return tuple(name for name, kind in fields if kind is FieldKind.BLOCK)
+class _BlockNames(dict[type[Any], tuple[str, ...]]):
+    """By class of operation: the names of the fields that are blocks."""
+
+    def __missing__(self, op_class: type[Any]) -> tuple[str, ...]:
+        fields = fields_of(cast("Hashable", op_class))
+        self[op_class] = names = tuple(name for name, kind in fields if kind is FieldKind.BLOCK)
+        return names
+
+
+_BLOCK_NAMES = _BlockNames()
 
 
 def blocks_of(op: Op) -> tuple[Block, ...]:
     """Return the nested blocks."""
-    return tuple(getattr(op, name) for name in _block_names(_class_of(op)))
+    names = _BLOCK_NAMES[op.__class__]
+    return tuple(getattr(op, name) for name in names) if names else ()
 
 
 def walk(block: Block) -> Iterator[Op]:
@@ -156,22 +163,25 @@ def walk(block: Block) -> Iterator[Op]:
 
 def replace_values(op: Op, values: Mapping[Value, Value]) -> Op:
     """Return the operation with operands exchanged; nested blocks are left alone."""
+    for operand in operands_of(op):
+        if operand in values:
+            break
+    else:
+        return op
     changes: dict[str, Any] = {}
     for name, is_several in _names(_class_of(op), FieldKind.OPERAND, FieldKind.OPERANDS):
         old = getattr(op, name)
         if is_several:
-            new = tuple(values.get(value, value) for value in old)
-            if any(a is not b for a, b in zip(new, old, strict=True)):
-                changes[name] = new
+            changes[name] = tuple(values.get(value, value) for value in old)
         elif old is not None and old in values:
             changes[name] = values[old]
-    return dataclasses.replace(op, **changes) if changes else op
+    return dataclasses.replace(op, **changes)
 
 
 def replace_blocks(op: Op, transform: Callable[[Block], Block]) -> Op:
     """Return the operation with each nested block transformed."""
     changes: dict[str, Any] = {}
-    for name in _block_names(_class_of(op)):
+    for name in _BLOCK_NAMES[op.__class__]:
         old = getattr(op, name)
         new = transform(old)
         if new is not old:
@@ -214,7 +224,7 @@ def rebuild(block: Block, transform: Transform, values: dict[Value, Value]) -> B
     ops: list[Op] = []
     for op in block.ops:
         new = replace_values(op, values) if values else op
-        if _block_names(_class_of(op)):
+        if _BLOCK_NAMES[op.__class__]:
             new = replace_blocks(new, lambda nested: rebuild(nested, transform, values))
         made = transform(new)
         if made is None:

@@ -59,10 +59,10 @@ def carry_common(function: ir.Function) -> ir.Function:
 
 
 def _carry_in_loop(op: ir.Op) -> Sequence[ir.Op] | None:
-    if not isinstance(op, ir.For | ir.Loop) or not op.inits:
+    if not isinstance(op, ir.For | ir.Loop) or not op.inits or not _has_dear_pair(op.body):
         return None
     body = _LoopBody(op)
-    if not body.continues or not any(_is_dear(pure) for pure in body.pure):
+    if not body.continues:
         return None
     body.find_nexts()
     chosen = body.choose()
@@ -71,6 +71,18 @@ def _carry_in_loop(op: ir.Op) -> Sequence[ir.Op] | None:
 
 def _is_dear(op: ir.Op) -> bool:
     return isinstance(op, ir.Call) or (isinstance(op, ir.Binary) and op.kind in _DEAR)
+
+
+def _has_dear_pair(body: ir.Block) -> bool:
+    """Return whether two dear operations might be one another's counterparts: a quick no."""
+    seen: set[object] = set()
+    for op in walk(body):
+        if isinstance(op, ir.Call | ir.Binary) and _is_dear(op):
+            what = op.kind if isinstance(op, ir.Binary) else op.intrinsic
+            if what in seen:
+                return True
+            seen.add(what)
+    return False
 
 
 @dataclass(slots=True)
