@@ -22,6 +22,8 @@ from pygpulib.jit.frontend.values import (
 )
 from pygpulib.jit.ir import ops as ir
 
+_MAX_DETAILS = 7  # numbers that the report of a fault has room for
+
 # --------------------------------------------------------------------------------------- elements
 
 
@@ -186,16 +188,24 @@ def _check_bounds(
         beyond = builder.compare(ir.CompareKind.GE, *unsigned)
         outside = beyond if outside is None else builder.binary(ir.BinaryKind.OR, outside, beyond)
     assert outside is not None
+    message, details = _describe_bounds(array, indices)
+    raise_if(ctx, outside, IndexError, message, details)
+
+
+def _describe_bounds(array: Array, indices: Sequence[Number]) -> tuple[str, tuple[ir.Value, ...]]:
+    """Return message and details of an index error, within what a fault can report."""
     name = title(array).replace("{", "{{").replace("}", "}}")
-    index_text = "{}" if len(indices) == 1 else f"({', '.join(['{}'] * len(indices))})"
-    shape_text = f"({', '.join(['{}'] * array.type.ndim)}{',' if array.type.ndim == 1 else ''})"
-    raise_if(
-        ctx,
-        outside,
-        IndexError,
-        f"index {index_text} is out of bounds for {name} with shape {shape_text}",
-        (*(index.value for index in indices), *array.shape),
-    )
+    shown = tuple(index.value for index in indices)
+    if len(shown) + array.type.ndim <= _MAX_DETAILS:
+        details, where = (*shown, *array.shape), f"shape {_tuple_template(array.type.ndim)}"
+    else:
+        details, where = shown[:_MAX_DETAILS], f"{array.type.ndim} dimensions"
+    index = "{}" if len(shown) == 1 else _tuple_template(len(shown[:_MAX_DETAILS]))
+    return f"index {index} is out of bounds for {name} with {where}", details
+
+
+def _tuple_template(count: int) -> str:
+    return f"({', '.join(['{}'] * count)}{',' if count == 1 else ''})"
 
 
 # ---------------------------------------------------------------------------- subscripts, stores

@@ -218,7 +218,7 @@ def _mixed_signs(ctx: Context, operator: _Comparison, left: Number, right: Numbe
         return boolean(ctx, operator in (ast.Lt, ast.LtE, ast.NotEq))
     unsigned = inference.cast(ctx, left, dtypes.uint64)
     result = Number(ctx.builder.compare(_KINDS[operator], unsigned.value, right.value))
-    if inference.is_nonnegative(ctx, left):
+    if left.literal is not None:
         return result
     zero = inference.constant(ctx, 0, left.dtype)
     if operator in (ast.Lt, ast.LtE, ast.NotEq):

@@ -162,11 +162,18 @@ def cast(ctx: Context, number: Number, dtype: DType) -> Number:
         if literal is not None:
             return constant(ctx, literal, dtype)
     value = ctx.builder.cast(number.value, dtype)
-    if dtype.is_integer and dtype.bits >= source.bits and is_nonnegative(ctx, number):
+    if dtype.is_integer and _holds(dtype, source) and is_nonnegative(ctx, number):
         ctx.nonnegative.add(value)
     if dtype.is_float and number.value in ctx.integral:
         ctx.integral.add(value)
     return Number(value)
+
+
+def _holds(dtype: DType, source: DType) -> bool:
+    """Return whether an integer dtype holds every value of another one that is not negative."""
+    return dtype.bits > source.bits or (
+        dtype.bits == source.bits and (source.is_signed or not dtype.is_signed)
+    )
 
 
 def as_complex(ctx: Context, operand: Number | Complex, dtype: DType) -> Complex:

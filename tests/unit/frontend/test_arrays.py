@@ -217,6 +217,16 @@ def test_bounds_are_checked_with_debug():
         assert error.span.line == kernel.__code__.co_firstlineno + 1
 
 
+def test_index_errors_of_many_dimensions_show_the_index():
+    def kernel(a, n):
+        a[0, 0, 0, n[0]] = 1
+
+    error = interpret(kernel, np.zeros((1, 1, 1, 2)), np.array([2]), debug=True)
+    assert error.message.format(0, 0, 0, 2) == (
+        "index (0, 0, 0, 2) is out of bounds for the array 'a' with 4 dimensions"
+    )
+
+
 def test_views_are_checked_with_debug():
     def kernel(a, n, out):
         out[0] = a[n[0]][0]

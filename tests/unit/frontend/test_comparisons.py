@@ -69,6 +69,12 @@ def test_unsigned_64_bit_against_literals():
     assert over(lambda x: x == 2**63, a).tolist() == [False, False, True, False]
 
 
+def test_values_that_wrapped_compare_by_value():
+    a = np.array([2**63 + 5, 5], np.uint64)
+    assert over(lambda x: np.int64(x) < x, a).tolist() == [True, False]
+    assert over(lambda x: abs(np.int64(x)) * 2**62 < x, a).tolist() == [True, False]
+
+
 def test_complex_numbers():
     a = np.array([1 + 2j, 1 + 2j, 1 - 2j, 0, math.nan])
     b = np.array([1 + 2j, 2 + 1j, 1 + 2j, 0, math.nan])
