@@ -62,13 +62,17 @@ class DeviceFunction:
         return self if instance is None else MethodType(self, instance)
 
     def __getitem__(self, config: object) -> NoReturn:
+        self.configure(config)
+
+    def configure(self, *config: object) -> NoReturn:  # noqa: ARG002
+        """Refuse a launch configuration."""
         raise LaunchTypeError(
             f"{self.__name__} is a device function and cannot be launched",
             detail="Cannot compile a device function as a kernel",
             help="call it in a kernel, or decorate it with @cuda.jit without device=True",
         )
 
-    configure = forall = __getitem__
+    forall = configure
 
     def __repr__(self) -> str:
         return f"<device function {self.__qualname__}>"
