@@ -38,7 +38,7 @@ function kernel() -> () contract=True fastmath=False {
     barrier kind=block
     break (%4)
   }
-  raise () code=0
+  raise code=0
 }
 """
 
