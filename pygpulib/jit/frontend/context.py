@@ -83,6 +83,10 @@ class LoopState:
         Whether an edge out of the loop has been compiled.
     failure : UndefinedNameError or None
         The first use of a variable whose type this attempt did not know yet.
+    nonnegative : set of str
+        The carried integers that the attempt takes for not negative.
+    doubted : set of str
+        Those of them that an edge of the loop may make negative.
     """
 
     forms: dict[str, types.Type | None]
@@ -91,6 +95,8 @@ class LoopState:
     flag: str = ""
     has_exit: bool = False
     failure: UndefinedNameError | None = None
+    nonnegative: set[str] = field(default_factory=set)
+    doubted: set[str] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -149,6 +155,8 @@ class Context:
     learned : dict
         The types that earlier attempts found for the carried variables of a loop and for the
         result of a function.
+    doubted : dict
+        The carried variables of a loop that earlier attempts found to become negative.
     """
 
     def __init__(self, options: CompileOptions) -> None:
@@ -161,6 +169,7 @@ class Context:
         self.integral: set[ir.Value] = set()
         self.frozen: dict[int, np.ndarray[Any, Any]] = {}
         self.learned: dict[object, dict[str, types.Type]] = {}
+        self.doubted: dict[object, set[str]] = {}
 
     @property
     def frame(self) -> Frame:

@@ -16,6 +16,7 @@ from pygpulib.errors import InternalError, KernelTypeError
 from pygpulib.jit import types
 from pygpulib.jit.frontend import forms, inference
 from pygpulib.jit.frontend.context import Context, LoopState
+from pygpulib.jit.frontend.liveness import index_names
 from pygpulib.jit.frontend.values import Number, Operand, Unbound
 from pygpulib.jit.ir import ops as ir
 
@@ -293,6 +294,7 @@ class Body:
     ops: tuple[ir.Op, ...]
     forms: dict[str, types.Type]
     has_exit: bool
+    nonnegative: frozenset[str]
 
 
 def compile_body(ctx: Context, loop: Loop, body: Callable[[LoopState], None]) -> Body:
@@ -314,16 +316,39 @@ def compile_body(ctx: Context, loop: Loop, body: Callable[[LoopState], None]) ->
     """
     key = (ctx.frame.key, loop.node, loop.step)
     known = _known_forms(ctx, loop, ctx.learned.get(key, {}))
+    doubted = ctx.doubted.setdefault(key, set())
+    hopeful = _nonnegative_indices(ctx, loop)
     for _ in range(_MAX_ATTEMPTS):
         state = LoopState(known, runs_once=loop.step is not None, flag=loop.flag)
+        state.nonnegative = hopeful - doubted
         compiled = _attempt(ctx, loop, state, body)
-        if not state.grown:
+        if not state.grown and not state.doubted:
             if state.failure is not None:
                 raise state.failure
             return compiled
+        doubted |= state.doubted
         known = {**known, **state.grown}
         ctx.learned[key] = {name: form for name, form in known.items() if form is not None}
     raise InternalError(f"{ctx.span(loop.node)}: the types of the loop's variables do not settle")
+
+
+def _nonnegative_indices(ctx: Context, loop: Loop) -> set[str]:
+    """Return the carried variables that may serve as indices and are not negative on entry.
+
+    The body is compiled as if they never became negative, and again if one may: an index that
+    needs no wrapping is worth the attempt.
+    """
+    if loop.step is not None:
+        return set()
+    entry = {name: ctx.frame.variables.get(name) for name in loop.carried}
+    return {
+        name
+        for name, operand in entry.items()
+        if isinstance(operand, Number)
+        and operand.dtype.is_integer
+        and inference.is_nonnegative(ctx, operand)
+        and name in index_names(loop.node)
+    }
 
 
 def _known_forms(
@@ -352,7 +377,9 @@ def _attempt(ctx: Context, loop: Loop, state: LoopState, body: Callable[[LoopSta
         if not state.runs_once:
             for name in loop.assigned:
                 ctx.frame.variables.pop(name, None)
-            ctx.frame.variables.update(rebuild(typed, params))
+            carried = rebuild(typed, params)
+            _assume_nonnegative(ctx, carried, state.nonnegative)
+            ctx.frame.variables.update(carried)
         ctx.frame.loops.append(state)
         try:
             body(state)
@@ -360,7 +387,24 @@ def _attempt(ctx: Context, loop: Loop, state: LoopState, body: Callable[[LoopSta
             ctx.frame.loops.pop()
 
     path = trace(ctx, run)
-    return Body(loop, tuple(params), tuple(inits), tuple(path.ops), typed, state.has_exit)
+    return Body(
+        loop,
+        tuple(params),
+        tuple(inits),
+        tuple(path.ops),
+        typed,
+        state.has_exit,
+        frozenset(state.nonnegative),
+    )
+
+
+def _assume_nonnegative(
+    ctx: Context, variables: Mapping[str, Operand], names: Collection[str]
+) -> None:
+    for name in names:
+        operand = variables.get(name)
+        if isinstance(operand, Number):
+            ctx.nonnegative.add(operand.value)
 
 
 def follow_edge(
@@ -376,6 +420,8 @@ def follow_edge(
             joined = actual if wanted is None else forms.join(wanted, actual, quote(name))
             if joined != wanted:
                 state.grown[name] = joined
+            if name in state.nonnegative and not _is_nonnegative(ctx, operand):
+                state.doubted.add(name)
     if edge is ir.Break:
         state.has_exit = True
     values: list[ir.Value] = []
@@ -385,10 +431,16 @@ def follow_edge(
     ctx.builder.append(edge(tuple(values), span=ctx.span(node)))
 
 
+def _is_nonnegative(ctx: Context, operand: Operand) -> bool:
+    return isinstance(operand, Number) and inference.is_nonnegative(ctx, operand)
+
+
 def finish_loop(ctx: Context, body: Body, make: Callable[[tuple[ir.Value, ...]], ir.Op]) -> None:
     """Append the operation of a loop and give the variables their values after it."""
     results = new_values(body.forms)
     ctx.builder.append(make(tuple(results)))
     for name in body.loop.assigned:
         ctx.frame.variables.pop(name, None)
-    ctx.frame.variables.update(rebuild(body.forms, results))
+    variables = rebuild(body.forms, results)
+    _assume_nonnegative(ctx, variables, body.nonnegative)
+    ctx.frame.variables.update(variables)

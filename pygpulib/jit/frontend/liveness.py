@@ -1,4 +1,4 @@
-"""Which variables may still be read: only those have to pass through joins of control flow."""
+"""What becomes of variables, found in the syntax tree: which may still be read, and as what."""
 
 from __future__ import annotations
 
@@ -115,3 +115,27 @@ class _Analysis:
             head |= body
         self.liveness.around[node] = head | live
         return head | (_reads(node.iter, node.target) if isinstance(node, ast.For) else _NONE)
+
+
+@lru_cache(maxsize=1024)
+def index_names(node: ast.stmt) -> Names:
+    """Return the names whose values may get into subscripts or calls inside a statement."""
+    names: set[str] = set()
+    assignments: list[tuple[set[str], set[str]]] = []
+    for inner in ast.walk(node):
+        match inner:
+            case ast.Subscript(slice=index):
+                names |= _reads(index)
+            case ast.Call(args=arguments):
+                names |= _reads(*arguments)
+            case ast.Assign(targets=targets, value=value):
+                assignments.append((_targets(targets), _reads(value)))
+            case ast.AugAssign(target=target, value=value):
+                assignments.append((_targets([target]), _reads(value)))
+            case _:
+                pass
+    for _ in assignments:
+        for assigned, read in assignments:
+            if assigned & names:
+                names |= read
+    return frozenset(names)

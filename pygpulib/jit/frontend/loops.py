@@ -83,7 +83,7 @@ def _compile_counted(
     start, stop, step = numbers.start, numbers.stop, numbers.step
     hint = node.target.id if isinstance(node.target, ast.Name) else ""
     induction = ir.Value(start.dtype, hint)
-    if inference.is_nonnegative(ctx, start) and (step.literal or 0) > 0:
+    if inference.is_nonnegative(ctx, start) and inference.is_nonnegative(ctx, step):
         ctx.nonnegative.add(induction)
 
     def body(state: LoopState) -> None:

@@ -1,5 +1,5 @@
 # The kernels are as strange as users may write them.
-# ruff: noqa: B007, B905, E731, F821, F841, PLW0120, PLW2901, RET505, SIM108, SIM113
+# ruff: noqa: B007, B905, E731, F821, PLW0120, PLW2901, RET505, SIM108, SIM113
 
 import numpy as np
 import pytest
@@ -714,3 +714,51 @@ def test_compiling_twice_gives_the_same_text():
 
     first, second = (format_function(compile_for(kernel, out(), 3)) for _ in range(2))
     assert first == second
+
+
+# ------------------------------------------------------------------------------------------ facts
+
+
+def test_counters_that_only_grow_need_no_wrapping_as_indices():
+    def kernel(a, n):
+        k = 0
+        while k < n:
+            a[k] = k
+            k += 2
+        for i in range(n):
+            m = i // 2
+            for j in range(m):
+                m = m + j
+                a[m] = 1
+
+    function = compile_for(kernel, out(), 5)
+    assert count(function, ir.Select) == 0
+
+
+def test_counters_that_become_negative_wrap():
+    def kernel(a, n):
+        k, m = n, n
+        while k > -n:
+            k -= 1
+            a[k] += k
+        for i in range(n):
+            for j in range(2):
+                a[m] += 1
+                m = m - j * 2 if i > 1 else m + j - 1
+
+    check(kernel, out(), 4)
+
+
+def test_facts_hold_where_they_hold_on_every_path():
+    def kernel(a, n, x):
+        k = 1 if x > 0 else 2
+        if x > 5:
+            k = k + 3
+        a[k] = 1
+        if x > 6:
+            k = k - 7
+        a[k] = 2
+
+    assert count(compile_for(kernel, out(), 1, 1), ir.Select) == 1
+    for x in (0, 1, 6, 7):
+        check(kernel, out(), 1, x)

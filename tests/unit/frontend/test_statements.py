@@ -1,5 +1,5 @@
 # The kernels are as strange as users may write them.
-# ruff: noqa: B007, E731, F821, F823, F841, N806, PLE0704, RET501, RUF059
+# ruff: noqa: B007, E731, F821, F823, N806, PLE0704, RET501, RUF059
 
 import numpy as np
 import pytest
