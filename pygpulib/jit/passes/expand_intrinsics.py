@@ -18,7 +18,7 @@ from pygpulib.jit.ir.rewrite import clone, rebuild_function
 from pygpulib.jit.passes.fold_constants import fold_constants
 from pygpulib.jit.passes.remove_dead_ops import remove_dead_ops
 from pygpulib.jit.passes.share_common import share_common
-from pygpulib.jit.passes.simplify_scopes import is_straight, simplify_scopes
+from pygpulib.jit.passes.simplify_scopes import simplify_scopes
 
 ChooseLowering = Callable[[Intrinsic], Lowering]
 CompileFunction = Callable[[Callable[..., object], tuple[types.Type, ...]], ir.Function]
@@ -84,8 +84,7 @@ class _Expander:
         assert len(function.params) == len(call.operands), call.intrinsic.name
         copy = clone(function.body, dict(zip(function.params, call.operands, strict=True)))
         *ops, last = copy.ops
-        if not isinstance(last, ir.Return) or not is_straight(copy):
-            return (ir.Scope(copy, call.results, call.intrinsic.name, span=call.span),)
+        assert isinstance(last, ir.Return), call.intrinsic.name
         values.update(zip(call.results, last.values, strict=True))
         return ops
 
@@ -99,7 +98,8 @@ class _Expander:
             compiled = self.compile_function(composed, scalars)
             assert not compiled.errors, call.intrinsic.name
             assert not compiled.callees, call.intrinsic.name
-            strict = _make_strict(_convert_results(compiled, _dtypes(call.results)))
+            name, results = call.intrinsic.name, _dtypes(call.results)
+            strict = _make_strict(_enclose(compiled, name, results))
             # Once here saves it for every call.
             for simplify in (simplify_scopes, fold_constants, share_common, remove_dead_ops):
                 strict = simplify(strict)
@@ -120,16 +120,13 @@ def _make_strict(function: ir.Function) -> ir.Function:
     return rebuild_function(function, make_strict)
 
 
-def _convert_results(function: ir.Function, result_types: tuple[DType, ...]) -> ir.Function:
-    """Return a function whose results have certain types; the language computes in wide ones."""
-    if function.result_types == result_types:
-        return function
-
-    # The scope lets a return of the function be told from one of an inlined function.
+def _enclose(function: ir.Function, name: str, result_types: tuple[DType, ...]) -> ir.Function:
+    """Put a body in a scope, so that it returns once, and convert what the scope gives."""
     results = tuple(map(ir.Value, function.result_types))
     builder = Builder()
     with builder.collect() as ops:
-        builder.append(ir.Scope(function.body, results))
+        builder.append(ir.Scope(function.body, results, name))
+        # The language computes in wide types, intrinsics may give narrow ones.
         converted = [builder.cast(*pair) for pair in zip(results, result_types, strict=True)]
         builder.append(ir.Return(tuple(converted)))
     body = ir.Block((), tuple(ops))

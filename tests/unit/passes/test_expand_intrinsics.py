@@ -105,12 +105,13 @@ def test_a_straight_function_leaves_no_scope_and_computes_the_same(dtype):
     np.testing.assert_array_equal(out, mix(x, y))
 
 
-def test_a_function_with_an_early_return_stays_in_a_scope():
-    after = expand(kernel(PICK))
-    scopes = [op.name for op in walk(after.body) if isinstance(op, ir.Scope)]
-    assert scopes == ["pick"]
+@pytest.mark.parametrize(("intrinsic", "scopes"), [(PICK, []), (ADD_UP, ["add_up"])])
+def test_only_a_return_from_inside_a_loop_needs_a_scope(intrinsic, scopes):
+    after = expand(kernel(intrinsic))
+    assert [op.name for op in walk(after.body) if isinstance(op, ir.Scope)] == scopes
     x, y, out = evaluate(after)
-    np.testing.assert_array_equal(out, [pick(*pair) for pair in zip(x, y, strict=True)])
+    expected = [intrinsic.reference(*pair) for pair in zip(x, y, strict=True)]
+    np.testing.assert_array_equal(out, expected)
 
 
 def test_several_calls_in_a_row():
