@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -67,7 +68,6 @@ def jit(
     ----------
     func_or_sig : function, signature, or list of signatures, optional
         The function; or what to compile it for at once, such as ``"void(float32[:], int32)"``.
-        Without a signature it is compiled for the arguments of each call.
     device : bool
         Make a function that kernels call, instead of a kernel.
     debug : bool, optional
@@ -88,10 +88,8 @@ def jit(
 
     Raises
     ------
-    ArgumentTypeError
-        If there is no such option.
-    UnsupportedFeatureError
-        If an option asks for something that this version cannot do.
+    ArgumentTypeError, UnsupportedFeatureError
+        If there is no such option, or this version cannot do what it asks for.
 
     Examples
     --------
@@ -109,26 +107,29 @@ def jit(
         debug=config.debug if debug is None else bool(debug), fastmath=bool(fastmath), fma=bool(fma)
     )
 
-    def decorate(
-        function: object, signatures: list[types.FunctionSignature]
-    ) -> Kernel | DeviceFunction:
-        # Decorating a kernel again changes its options, as in numba.
-        py_func = getattr(function, "py_func", function)
-        if not isinstance(py_func, FunctionType):
-            raise ArgumentTypeError(
-                f"cuda.jit was applied to {function!r}",
-                detail="expected a Python function",
-                help="decorate a function, or pass a signature",
-            )
-        made = DeviceFunction if device else Kernel
-        return made(py_func, compile_options, signatures)
-
+    make = partial(_make, DeviceFunction if device else Kernel, compile_options)
     if func_or_sig is None:
-        return lambda function: decorate(function, [])
+        return partial(make, [])
     if isinstance(func_or_sig, FunctionType | Kernel | DeviceFunction):
-        return decorate(func_or_sig, [])
-    signatures = parse_signatures(func_or_sig)
-    return lambda function: decorate(function, signatures)
+        return make([], func_or_sig)
+    return partial(make, parse_signatures(func_or_sig))
+
+
+def _make(
+    compiled_class: type[Compiled],
+    options: CompileOptions,
+    signatures: list[types.FunctionSignature],
+    function: object,
+) -> Compiled:
+    # Decorating a kernel again changes its options, as in numba.
+    py_func = getattr(function, "py_func", function)
+    if not isinstance(py_func, FunctionType):
+        raise ArgumentTypeError(
+            f"cuda.jit was applied to {function!r}",
+            detail="expected a Python function",
+            help="decorate a function, or pass a signature",
+        )
+    return compiled_class(py_func, options, signatures)
 
 
 def _check_options(options: Mapping[str, object]) -> None:

@@ -1,6 +1,9 @@
 import ctypes
 import math
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -115,6 +118,30 @@ def test_the_texts_for_people():
     }"""
     assert "alloca" not in engine.optimized_text(text, host_target())
     assert "ret" in engine.assembly_text(text, host_target())
+
+
+def test_compiling_while_the_interpreter_ends():
+    # Registered before anything of the package, this runs after all that the package registers.
+    program = f"""
+import atexit, sys
+sys.path.insert(0, {str(Path(__file__).parents[3])!r})
+def compile_late():
+    import ctypes
+    from tests.unit.launch.test_engine import UNARY, build
+    text = "define double @f(double %x) {{ ret double %x }}"
+    print(UNARY(build(text))(3.0))
+atexit.register(compile_late)
+from tests.helpers.native_kernels import COUNT_TEXT, count_blocks, load_kernel
+load_kernel(COUNT_TEXT)
+"""
+    found = subprocess.run(
+        [sys.executable, "-c", program],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (found.returncode, found.stdout, found.stderr) == (0, "3.0\n", "")
 
 
 def test_compiling_in_many_threads():

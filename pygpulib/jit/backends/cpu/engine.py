@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import atexit
+import ctypes
 import itertools
 import sys
 import threading
@@ -135,9 +135,15 @@ def _linker_once() -> llvm.LLJIT:
             continue
         break
     linker = llvm.create_lljit_compiler()
-    # Giving it up at exit, instead of destroying it, leaves the code of running threads alone.
-    atexit.register(linker.detach)
+    _keep_forever(linker)
     return linker
+
+
+def _keep_forever(obj: object) -> None:
+    """Keep an object when the interpreter ends: threads may still run the code that it owns."""
+    # Interpreters without this function destroy nothing at their end.
+    if hasattr(ctypes, "pythonapi"):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(obj))
 
 
 def _linker() -> llvm.LLJIT:
