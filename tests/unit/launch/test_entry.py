@@ -259,7 +259,6 @@ def test_without_layouts_there_is_no_entry():
         (layouts_module.sys.implementation, "name", "pypy"),
         (layouts_module, "_WORD", 4),
         (layouts_module.sys, "gettotalrefcount", int),
-        (layouts_module.sysconfig, "get_config_var", lambda name: 1),
         (layouts_module, "_find_word", lambda *arguments: None),
         (layouts_module, "_is_array_layout", lambda *arguments: False),
     ],
