@@ -62,12 +62,18 @@ def remez(fit: Fit, rounds: int = 8) -> tuple[list[mp.mpf], mp.mpf]:
         solution = mp.lu_solve(matrix, right)
         scaled_coefficients = [solution[power] for power in range(count - 1)]
         coefficients = _unscale(scaled_coefficients, middle, half)
-        errors = [
-            weights[k] * (mp.polyval(coefficients[::-1], grid[k]) - values[k]) for k in range(600)
-        ]
+        errors = [weights[k] * (evaluate(coefficients, grid[k]) - values[k]) for k in range(600)]
         worst = max(abs(error) for error in errors)
         picks = _alternation(errors, count, picks)
     return coefficients, worst
+
+
+def evaluate(coefficients: list[mp.mpf], x: mp.mpf) -> mp.mpf:
+    """Return the polynomial, lowest power first, at a point."""
+    result = mp.mpf(0)
+    for coefficient in reversed(coefficients):
+        result = result * x + coefficient
+    return result
 
 
 def _unscale(scaled: list[mp.mpf], middle: mp.mpf, half: mp.mpf) -> list[mp.mpf]:

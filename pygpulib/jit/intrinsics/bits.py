@@ -20,4 +20,5 @@ def float_bits(x: Real) -> Whole:
 )
 def bits_float(i: Whole) -> Real:
     """Return the float32 or float64 that has these bits."""
-    return i.view(np.float32 if i.dtype.itemsize == 4 else np.float64)
+    bits = i if isinstance(i, np.integer) else np.int64(i)
+    return bits.view(np.float32 if bits.dtype.itemsize == 4 else np.float64)

@@ -32,7 +32,7 @@ def complex_rect(r: Real, phi: Real) -> Complex:
     real = r if vanishes | (isinf(r) & (not isfinite(phi))) else r * cosine
     imag = r * sine
     edge = phi if r > 0 else -phi
-    imag = edge if (phi == 0) & (not isnan(r)) else imag
+    imag = edge if phi == 0 else imag
     return complex(real, r if vanishes else imag)
 
 

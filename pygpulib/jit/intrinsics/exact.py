@@ -30,7 +30,7 @@ def multiply_add(x: Real, y: Real, z: Real) -> Real:
     try:
         quotient = top / bottom
     except OverflowError:
-        return kind(math.copysign(math.inf, top))
+        return kind(math.inf if top > 0 else -math.inf)
     if kind is np.float32:
         quotient = _to_odd(quotient, top, bottom)
     with np.errstate(all="ignore"):
@@ -43,4 +43,4 @@ def _to_odd(quotient: Real, top: Whole, bottom: int) -> Real:
     error = top * near_bottom - near_top * bottom
     if error == 0 or np.float64(quotient).view(np.int64) & 1:
         return quotient
-    return math.nextafter(quotient, math.copysign(math.inf, error))
+    return math.nextafter(quotient, math.inf if error > 0 else -math.inf)

@@ -24,8 +24,8 @@ def popc(x: Whole) -> Whole:
 
 @intrinsic(
     rule=rules.integer_function,
-    cpu=LLVM("ctlz", ("false",)),
-    cuda=LLVM("ctlz", ("false",)),
+    cpu=LLVM("ctlz", ("i1 false",)),
+    cuda=LLVM("ctlz", ("i1 false",)),
     samples="integer",
 )
 def clz(x: Whole) -> Whole:

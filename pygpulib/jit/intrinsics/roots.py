@@ -16,6 +16,20 @@ from pygpulib.jit.ir.intrinsic import intrinsic
 _ULP = {float32: 2.0, float64: 2.0}
 
 
+def _power(x: float, y: float) -> float:
+    """As ``math.pow``, with C's results where Python raises."""
+    try:
+        return math.pow(x, y)
+    except ValueError:
+        if x != 0:
+            return math.nan
+        size = math.inf
+    except OverflowError:
+        size = math.inf
+    odd = math.floor(y) == y and math.fmod(y, 2.0) != 0
+    return math.copysign(size, x) if odd else size
+
+
 @intrinsic(
     rule=rules.real_function(2),
     cpu=composed(power_single.pow_single, power_double.pow_double),
@@ -26,7 +40,7 @@ _ULP = {float32: 2.0, float64: 2.0}
 )
 def pow_(x: Real, y: Real) -> Real:
     """Return ``x`` to the power ``y``, with the special values of C."""
-    return evaluate(np.power, x, y)
+    return evaluate(_power, x, y)
 
 
 @intrinsic(

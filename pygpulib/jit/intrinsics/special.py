@@ -12,6 +12,7 @@ from pygpulib.jit.intrinsics.scalars import Real
 from pygpulib.jit.ir.intrinsic import intrinsic
 
 _ULP = {float32: 2.0, float64: 2.0}
+_GAMMA_ULP = {float32: 6.0, float64: 10.0}  # C libraries differ
 
 
 def _gamma(x: Real) -> Real:
@@ -64,7 +65,7 @@ def erfc(x: Real) -> Real:
     rule=rules.real_function(1),
     cpu=libm("tgamma"),
     cuda=libdevice("tgamma"),
-    ulp=_ULP,
+    ulp=_GAMMA_ULP,
     samples="gamma",
     spellings=(math.gamma,),
 )
@@ -77,7 +78,7 @@ def gamma(x: Real) -> Real:
     rule=rules.real_function(1),
     cpu=libm("lgamma"),
     cuda=libdevice("lgamma"),
-    ulp=_ULP,
+    ulp=_GAMMA_ULP,
     samples="gamma",
     spellings=(math.lgamma,),
 )

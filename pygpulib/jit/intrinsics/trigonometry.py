@@ -129,7 +129,7 @@ def sincos(x: Real) -> tuple[Real, Real]:
 
 def _sine_of_turns(x: float) -> float:
     rest = math.remainder(x, 2.0) if math.isfinite(x) else math.nan
-    if rest == math.trunc(rest):
+    if rest in (-1.0, 0.0, 1.0):
         return math.copysign(0.0, x)
     near = rest if abs(rest) <= 0.5 else math.copysign(1.0, rest) - rest  # exact
     return math.sin(math.pi * near)

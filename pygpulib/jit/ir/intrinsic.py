@@ -32,7 +32,8 @@ class Signature:
 class LLVM:
     """Lower to an overloaded LLVM intrinsic that is one instruction on vectors too.
 
-    ``llvm.<name>.<type of the first operand>``; ``flags`` are trailing constant operands.
+    ``llvm.<name>.<type of the first operand>``; ``flags`` are trailing constant operands with their
+    types, as LLVM writes them (``i1 false``).
     """
 
     name: str
