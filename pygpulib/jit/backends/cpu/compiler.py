@@ -6,6 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pygpulib._config import config
+from pygpulib.errors import KernelFault
+from pygpulib.jit.backends.cpu.barriers import block_barriers
 from pygpulib.jit.backends.cpu.emit import emit_kernel
 from pygpulib.jit.backends.cpu.executable import CpuKernel
 from pygpulib.jit.backends.cpu.lane_choice import choose_axes, choose_width
@@ -65,7 +67,7 @@ def compile_kernel(function: ir.Function, compile_function: CompileFunction) -> 
         partial(_emit, prepared),
         preferred_axes=choose_axes(prepared),
         max_width=choose_width(prepared, target),
-        errors=function.errors,
+        errors=(*prepared.errors, *_barrier_errors(prepared)),
         detail_types={
             op.code: [value.type for value in op.details]
             for part in (prepared, *prepared.callees)
@@ -73,6 +75,12 @@ def compile_kernel(function: ir.Function, compile_function: CompileFunction) -> 
             if isinstance(op, ir.Raise)
         },
     )
+
+
+def _barrier_errors(function: ir.Function) -> list[ir.ErrorEntry]:
+    """Return what goes wrong at each barrier, in the order of their numbers."""
+    message = "a barrier is not reached by all threads of the block"
+    return [ir.ErrorEntry(KernelFault, message, op.span) for op in block_barriers(function)]
 
 
 def _emit(function: ir.Function, variant: CpuVariant, name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pygpulib.jit.backends.cpu.costs import has_effects, is_trivial, may_lose_lanes
@@ -10,7 +11,7 @@ from pygpulib.jit.backends.cpu.gang import NO_LANES, Flow
 from pygpulib.jit.ir import ops as ir
 
 if TYPE_CHECKING:
-    from pygpulib.jit.backends.cpu.gang import Gang
+    from pygpulib.jit.backends.cpu.gang import Finish, Gang
 
 
 def emit_uniform_if(gang: Gang, op: ir.If) -> None:
@@ -18,7 +19,9 @@ def emit_uniform_if(gang: Gang, op: ir.If) -> None:
     code = gang.code
     slots = result_slots(gang, op.results)
     mask, is_nonempty = gang.mask, gang.is_nonempty
-    mask_slot = gang.new_mask_slot(NO_LANES) if may_lose_lanes(op) else None
+    keep = gang.keep_mask(mask)
+    loses = may_lose_lanes(op) or (gang.is_split and mask is not None)
+    mask_slot = gang.new_mask_slot(NO_LANES) if loses else None
     labels = code.new_label("then"), code.new_label("else")
     join = code.new_label("join")
     code.branch_if(gang.scalar(op.condition), *labels)
@@ -32,7 +35,8 @@ def emit_uniform_if(gang: Gang, op: ir.If) -> None:
     ends: list[tuple[str | None, bool, Flow]] = []
     for label, block in zip(labels, (op.then_block, op.else_block), strict=True):
         code.label(label)
-        gang.mask, gang.is_nonempty, gang.flow = mask, is_nonempty, Flow.ON
+        gang.join()
+        gang.mask, gang.is_nonempty, gang.flow = keep(), is_nonempty, Flow.ON
         gang.write_block(False, block, finish)
         if gang.flow is not Flow.JUMPED:
             if mask_slot is not None:
@@ -43,6 +47,7 @@ def emit_uniform_if(gang: Gang, op: ir.If) -> None:
         gang.flow = Flow.JUMPED
         return
     code.label(join)
+    gang.join()
     gang.flow = Flow.ON if any(flow is Flow.ON for _, _, flow in ends) else Flow.LEFT
     gang.is_nonempty = all(known and flow is Flow.ON for _, known, flow in ends)
     gang.mask = mask
@@ -103,47 +108,69 @@ def _merge_masks(
 
 def emit_coherent_if(gang: Gang, op: ir.If) -> None:
     """Write both blocks under complementary masks, each jumped over where no lane needs it."""
-    code, entry, is_nonempty, wide = gang.code, gang.mask, gang.is_nonempty, gang.wide_mask
+    entry, is_nonempty, wide = gang.mask, gang.is_nonempty, gang.wide_mask
     slots = result_slots(gang, op.results)
     condition = gang.vector(op.condition)
-    masks: list[str | None] = [
-        gang.mask_and(entry, condition),
-        gang.mask_and(entry, gang.mask_not(condition)),
+    keep_entry = gang.keep_mask(entry)
+    keepers = [
+        gang.keep_mask(gang.mask_and(entry, condition)),
+        gang.keep_mask(gang.mask_and(entry, gang.mask_not(condition))),
     ]
-    loses = may_lose_lanes(op)
+    loses = may_lose_lanes(op) or gang.is_split
     yielded: list[tuple[ir.Value, ...] | None] = [None, None]
-    ends = list(masks)
+    read_ends: list[Callable[[], str | None]] = []
     for side, block in enumerate((op.then_block, op.else_block)):
 
         def finish(terminator: ir.Op, side: int = side) -> None:
             assert isinstance(terminator, ir.Yield)
             yielded[side] = terminator.values
             # The second side must not disturb what the first one wrote.
-            mask = masks[1] if side and yielded[0] is not None else None
+            mask = keepers[1]() if side and yielded[0] is not None else None
             for slot, result, value in zip(slots, op.results, terminator.values, strict=True):
                 if slot is not None:
                     gang.write_slot(slot, result, value, mask)
 
-        gang.mask, gang.flow = masks[side], Flow.ON
-        gang.wide_mask = (masks[side], entry)
+        gang.mask, gang.flow = keepers[side](), Flow.ON
+        gang.wide_mask = (gang.mask, keep_entry())
         if is_trivial(block):
             finish(block.terminator)
-            continue
-        mask_slot = gang.new_mask_slot(NO_LANES) if loses else None
-        work, done = code.new_label("work"), code.new_label("done")
-        code.branch_if(gang.any_lane(masks[side]), work, done)
-        code.label(work)
-        gang.is_nonempty = True
-        gang.write_block(True, block, finish)
-        assert gang.flow is not Flow.JUMPED
-        if mask_slot is not None:
-            code.store(mask_slot, gang.mask_type, gang.mask_text(gang.mask))
-        code.branch(done)
-        code.label(done)
-        if gang.mask is not masks[side]:
-            assert mask_slot is not None
-            is_left = gang.flow is Flow.LEFT
-            ends[side] = NO_LANES if is_left else code.load(mask_slot, gang.mask_type)
+            read_ends.append(keepers[side])
+        else:
+            read_ends.append(_jump_over(gang, block, finish, loses) or keepers[side])
     gang.wide_mask = wide
-    _merge_masks(gang, (entry, is_nonempty), masks, ends, yielded)
+    sides = [keep() for keep in keepers]
+    ends = [
+        side if read is keep else read()
+        for side, keep, read in zip(sides, keepers, read_ends, strict=True)
+    ]
+    _merge_masks(gang, (keep_entry(), is_nonempty), sides, ends, yielded)
     read_results(gang, slots, op.results)
+
+
+def _jump_over(
+    gang: Gang, block: ir.Block, finish: Finish, loses: bool
+) -> Callable[[], str | None] | None:
+    """Write a block that is skipped without active lanes.
+
+    Returns a way to read the mask at its end, or None where it is still that of the start.
+    """
+    code, mask = gang.code, gang.mask
+    mask_slot = gang.new_mask_slot(NO_LANES) if loses else None
+    work, done = code.new_label("work"), code.new_label("done")
+    code.branch_if(gang.any_lane(mask), work, done)
+    code.label(work)
+    gang.is_nonempty = True
+    gang.write_block(True, block, finish)
+    assert gang.flow is not Flow.JUMPED
+    if mask_slot is not None:
+        code.store(mask_slot, gang.mask_type, gang.mask_text(gang.mask))
+    code.branch(done)
+    code.label(done)
+    gang.join()
+    if gang.mask is mask:
+        return None
+    if gang.flow is Flow.LEFT:
+        return lambda: NO_LANES
+    slot = mask_slot
+    assert slot is not None
+    return lambda: code.load(slot, gang.mask_type)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pygpulib.jit.backends.cpu.barriers import emit_barrier
 from pygpulib.jit.backends.cpu.conditionals import (
     emit_coherent_if,
     emit_predicated_if,
@@ -78,12 +79,14 @@ def _join_skipped(gang: Gang, label: str, mask_slot: str) -> None:
     if gang.flow is Flow.JUMPED:
         # Only the way without lanes comes here.
         code.label(label)
+        gang.join()
         gang.flow, gang.mask = Flow.LEFT, NO_LANES
     else:
         if gang.flow is Flow.ON:
             code.store(mask_slot, gang.mask_type, gang.mask_text(gang.mask))
         code.branch(label)
         code.label(label)
+        gang.join()
         gang.mask = NO_LANES
         if gang.flow is Flow.ON:
             gang.mask = code.load(mask_slot, gang.mask_type)
@@ -133,6 +136,8 @@ def _leave(
     elif not isinstance(op, ir.Raise):
         write_results(gang, target, op.values)
         collect(gang, target.rejoin)
+    if target.region is None:
+        collect(gang, gang.retired)
     splits = any(outer if isinstance(outer, bool) else outer.is_divergent for outer in between)
     # Lanes that went to the next iteration early must not be left behind.
     if splits or (isinstance(op, ir.Break) and target.continued is not None):
@@ -148,6 +153,11 @@ def _leave(
 
 
 def _emit(gang: Gang, op: ir.Op) -> None:
+    with gang.emitting(op):
+        _dispatch(gang, op)
+
+
+def _dispatch(gang: Gang, op: ir.Op) -> None:
     match op:
         case ir.If() if gang.shape(op.condition).is_uniform:
             emit_uniform_if(gang, op)
@@ -159,6 +169,8 @@ def _emit(gang: Gang, op: ir.Op) -> None:
             emit_loop(gang, op)
         case ir.Scope():
             _emit_scope(gang, op)
+        case ir.Barrier():
+            emit_barrier(gang, op)
         case _:
             emit_simple(gang, op)
 
@@ -167,7 +179,7 @@ def _emit(gang: Gang, op: ir.Op) -> None:
 
 
 def _emit_scope(gang: Gang, op: ir.Scope) -> None:
-    mask, is_nonempty = gang.mask, gang.is_nonempty
+    keep, is_nonempty = gang.keep_mask(gang.mask), gang.is_nonempty
     target = Target(
         region=op,
         exit_label=gang.code.new_label("returned"),
@@ -184,9 +196,10 @@ def _emit_scope(gang: Gang, op: ir.Scope) -> None:
         if gang.flow is not Flow.JUMPED:
             gang.code.branch(target.exit_label)
         gang.code.label(target.exit_label)
+        gang.join()
         gang.flow = Flow.ON
     if gang.flow is Flow.JUMPED:
         return
-    gang.flow, gang.mask, gang.is_nonempty = Flow.ON, mask, is_nonempty
+    gang.flow, gang.mask, gang.is_nonempty = Flow.ON, keep(), is_nonempty
     gang.drop_raised(raises(op.body))
     read_results(gang, target.slots, op.results)

@@ -61,7 +61,7 @@ def _cost(gang: Gang, op: ir.Op) -> float:
             | ir.PointerAdd()
             | ir.Bitcast()
             | ir.ConstantData()
-            | ir.Allocate(ir.AddressSpace.LOCAL)
+            | ir.Allocate()
         ):
             return 0.25
         case ir.Yield() | ir.Break() | ir.Continue() | ir.Return() | ir.Unreachable():

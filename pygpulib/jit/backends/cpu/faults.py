@@ -6,6 +6,7 @@ fail in the launch takes it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pygpulib.core.dtypes import DType, int64
@@ -14,6 +15,7 @@ from pygpulib.jit.ir import ops as ir
 
 if TYPE_CHECKING:
     from pygpulib.jit.backends.cpu.gang import Gang
+    from pygpulib.jit.backends.llvm.text import Code
 
 MAX_DETAILS = 7
 
@@ -27,23 +29,31 @@ def emit_raise(gang: Gang, op: ir.Raise) -> None:
     if gang.raised is not None:
         old = code.load(gang.raised, gang.mask_type)
         code.store(gang.raised, gang.mask_type, gang.mask_or(old, gang.mask_text(gang.mask)))
-    test, claim, write, done = (code.new_label(name) for name in ("test", "claim", "fault", "on"))
+    test, done = code.new_label("test"), code.new_label("on")
     code.branch_if(gang.any_lane(gang.mask), test, done)
     code.label(test)
-    has_record = code.emit(f"icmp ne ptr {gang.fault_record}, null")
-    code.branch_if(has_record, claim, done)
-    code.label(claim)
-    exchange = code.emit(f"cmpxchg ptr {gang.fault_record}, i64 0, i64 1 acquire monotonic")
-    is_ours = code.emit(f"extractvalue {{ i64, i1 }} {exchange}, 1")
-    code.branch_if(is_ours, write, done)
-    code.label(write)
     with gang.dominated():
-        _write_record(gang, op)
+        claim_record(code, gang.fault_record, lambda: _record_words(gang, op))
     code.branch(done)
     code.label(done)
 
 
-def _write_record(gang: Gang, op: ir.Raise) -> None:
+def claim_record(code: Code, record: str, words: Callable[[], list[str]]) -> None:
+    """Write the words of a fault record from 1 on, if there is one and it is free."""
+    claim, write, done = (code.new_label(name) for name in ("claim", "fault", "reported"))
+    code.branch_if(code.emit(f"icmp ne ptr {record}, null"), claim, done)
+    code.label(claim)
+    exchange = code.emit(f"cmpxchg ptr {record}, i64 0, i64 1 acquire monotonic")
+    code.branch_if(code.emit(f"extractvalue {{ i64, i1 }} {exchange}, 1"), write, done)
+    code.label(write)
+    for position, word in enumerate(words(), start=1):
+        address = code.emit(f"getelementptr i64, ptr {record}, i64 {position}")
+        code.store(address, "i64", word)
+    code.branch(done)
+    code.label(done)
+
+
+def _record_words(gang: Gang, op: ir.Raise) -> list[str]:
     code = gang.code
     lane = _first_active(gang)
     words = [str(op.code)]
@@ -53,9 +63,7 @@ def _write_record(gang: Gang, op: ir.Raise) -> None:
         words.append(code.emit(f"add i64 {base}, {lane}") if register is gang.lane_axis else base)
     details = op.details[:MAX_DETAILS]
     words += [str(len(details)), *(_detail(gang, value, lane) for value in details)]
-    for position, word in enumerate(words, start=1):
-        address = code.emit(f"getelementptr i64, ptr {gang.fault_record}, i64 {position}")
-        code.store(address, "i64", word)
+    return words
 
 
 def _widen(gang: Gang, register: str) -> str:

@@ -14,6 +14,7 @@ from enum import Enum
 
 from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
+from pygpulib.jit.backends.cpu.shared import SharedPlaces
 from pygpulib.jit.backends.llvm.arithmetic import Arithmetic
 from pygpulib.jit.backends.llvm.text import Code, constant, register_type, scalar_type
 from pygpulib.jit.ir import ops as ir
@@ -72,6 +73,52 @@ class Target:
     is_latch_used: bool = False
 
 
+@dataclass(slots=True)
+class Frame:
+    """The memory of one gang that survives a barrier.
+
+    Attributes
+    ----------
+    code : Code
+        Where the addresses of places are written, once, at the function's start.
+    crossing : frozenset of Value
+        Values that are read behind a barrier.
+    split : frozenset of int
+        Operations (by identity) that contain a barrier.
+    numbers : dict
+        The number of each barrier (by identity), from 1 on.
+    kept : dict
+        The place of each crossing value.
+    size_bytes : int
+        Size so far; the first word is the state.
+    resumptions : dict
+        Labels behind the barriers by their numbers, which start at 1.
+    """
+
+    code: Code
+    crossing: frozenset[ir.Value]
+    split: frozenset[int]
+    numbers: dict[int, int]
+    kept: dict[ir.Value, str] = field(default_factory=dict)
+    size_bytes: int = 64
+    resumptions: dict[int, str] = field(default_factory=dict)
+
+    def place(self, size_bytes: int) -> str:
+        """Return the address of a new place."""
+        alignment = 64 if size_bytes > 8 else 8
+        offset = -(-self.size_bytes // alignment) * alignment
+        self.size_bytes = offset + size_bytes
+        return self.code.enter(f"getelementptr i8, ptr %frame, i64 {offset}")
+
+    def splits(self, op: ir.Op) -> bool:
+        """Whether an operation contains a barrier."""
+        return id(op) in self.split
+
+
+def _size_bytes(type_: ir.Type) -> int:
+    return type_.size_bytes if isinstance(type_, DType) else 8
+
+
 Finish = Callable[[ir.Op], None]
 """Takes the terminator that ends a block regularly."""
 
@@ -89,6 +136,17 @@ class Gang:
     numeric: ir.NumericOptions
     block_writer: BlockWriter
     """Writes a nested block; a field, because blocks and conditionals contain each other."""
+    frame: Frame | None = None
+    """What survives a barrier; None in kernels without any."""
+    is_split: bool = False
+    """Whether the operation being written contains a barrier."""
+    row_mask: str | None = None
+    """The lanes that have a thread."""
+    retired: str | None = None
+    """Stack slot of the mask of the lanes that have returned early; only kept with barriers."""
+    shared_places: SharedPlaces = field(default_factory=lambda: SharedPlaces({}, 0))
+    shared: str = ""
+    """Address of the block's shared memory."""
     fault_record: str = ""
     values: dict[ir.Value, str] = field(default_factory=dict)
     constants: dict[ir.Value, bool | int | float] = field(default_factory=dict)
@@ -151,16 +209,29 @@ class Gang:
     def define(self, value: ir.Value, text: str) -> None:
         """Take note of the register that holds a value."""
         self.values[value] = text
+        if self.frame is not None and value in self.frame.crossing:
+            slot = self.frame.place(_size_bytes(value.type) * max(self.register_width(value), 1))
+            self.code.store(slot, self.register(value), text)
+            self.frame.kept[value] = slot
+            self._vectors[-1][value, "kept"] = text
+
+    def _text(self, value: ir.Value) -> str:
+        """Return the register that holds a value, read again where a barrier came in between."""
+        slot = self.frame.kept.get(value) if self.frame is not None else None
+        if slot is None:
+            return self.values[value]
+        register = self.register(value)
+        return self.cached((value, "kept"), lambda: self.code.load(slot, register))
 
     def scalar(self, value: ir.Value) -> str:
         """Return a uniform value, or lane 0 of an affine one."""
         assert not self.shape(value).is_varying, value
-        return self.values[value]
+        return self._text(value)
 
     def vector(self, value: ir.Value) -> str:
         """Return a value as a vector, whatever its shape."""
         if self.shape(value).is_varying:
-            return self.values[value]
+            return self._text(value)
         if value in self.constants:
             assert isinstance(value.type, DType)
             return self.arithmetic.number(self.constants[value], value.type, self.width)
@@ -208,6 +279,25 @@ class Gang:
             yield
         finally:
             self._vectors.pop()
+
+    @contextmanager
+    def emitting(self, op: ir.Op) -> Iterator[None]:
+        """Open the code of one operation, which a barrier may split."""
+        outer, self.is_split = self.is_split, self.frame is not None and self.frame.splits(op)
+        try:
+            yield
+        finally:
+            self.is_split = outer
+
+    def join(self) -> None:
+        """Forget what does not dominate a label that is reached from behind a barrier, too."""
+        if self.is_split:
+            self.forget()
+
+    def forget(self) -> None:
+        """Forget all that was written before."""
+        for known in self._vectors:
+            known.clear()
 
     # --------------------------------------------------------------------------------- masks
 
@@ -270,17 +360,35 @@ class Gang:
         Lanes that never write theirs must still not hold poison: the hardware would trap on
         some operations with it, and inactive lanes do compute.
         """
-        slot = self.code.slot(self.register(value))
+        slot = self.empty_slot(value)
         self.code.store(
             slot, self.register(value), self.zero(value.type, self.register_width(value))
         )
         return slot
 
+    def empty_slot(self, value: ir.Value) -> str:
+        """Return a stack slot for a value that is written before it is read."""
+        width = self.register_width(value)
+        return self.slot(self.register(value), _size_bytes(value.type) * max(width, 1))
+
+    def slot(self, register: str, size_bytes: int) -> str:
+        """Return a stack slot, or a place in the frame where a barrier may come in between."""
+        if self.frame is not None and self.is_split:
+            return self.frame.place(size_bytes)
+        return self.code.slot(register)
+
     def new_mask_slot(self, mask: str) -> str:
         """Return a stack slot holding a mask."""
-        slot = self.code.slot(self.mask_type)
+        slot = self.slot(self.mask_type, 8)
         self.code.store(slot, self.mask_type, mask)
         return slot
+
+    def keep_mask(self, mask: str | None) -> Callable[[], str | None]:
+        """Return a way to get a mask back behind nested code, which may hold a barrier."""
+        if self.frame is None or not self.is_split or mask is None:
+            return lambda: mask
+        slot = self.new_mask_slot(mask)
+        return lambda: self.code.load(slot, self.mask_type)
 
     def write_slot(self, slot: str, target: ir.Value, value: ir.Value, mask: str | None) -> None:
         """Write a value to the slot of ``target``, in the lanes of a mask if that is a vector."""

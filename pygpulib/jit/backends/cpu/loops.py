@@ -31,13 +31,16 @@ if TYPE_CHECKING:
 def emit_loop(gang: Gang, op: ir.For | ir.Loop) -> None:
     """Write a loop; at least one lane is active at its start."""
     assert gang.is_nonempty
-    code, entry = gang.code, gang.mask
+    code, keep_entry = gang.code, gang.keep_mask(gang.mask)
     target, active = _open(gang, op)
     induction_slot = _open_induction(gang, op) if isinstance(op, ir.For) else ""
     head = code.new_label("loop")
     code.branch(head)
     code.label(head)
+    gang.join()
     with gang.dominated():
+        if gang.is_split:
+            gang.mask = keep_entry()
         read_results(gang, target.next_slots, target.carried)
         if active is not None:
             gang.mask = code.load(active, gang.mask_type)
@@ -53,8 +56,9 @@ def emit_loop(gang: Gang, op: ir.For | ir.Loop) -> None:
                 _advance(gang, op, induction_slot)
             _close(gang, target, active, at_head, head)
     code.label(target.exit_label)
+    gang.join()
     gang.flow = Flow.ON
-    _restore_mask(gang, op, target, active, entry)
+    _restore_mask(gang, op, target, active, keep_entry())
     read_results(gang, target.slots, op.results)
 
 
@@ -65,7 +69,7 @@ def _open(gang: Gang, op: ir.For | ir.Loop) -> tuple[Target, str | None]:
     carried = op.body.params[1:] if isinstance(op, ir.For) else op.body.params
     next_slots = []
     for param, init in zip(carried, op.inits, strict=True):
-        slot = code.slot(gang.register(param))
+        slot = gang.empty_slot(param)
         code.store(slot, gang.register(param), gang.held(init, gang.shape(param)))
         next_slots.append(slot)
     is_early = exits_of(op.body, ir.Continue) > isinstance(op.body.terminator, ir.Continue)
@@ -101,6 +105,7 @@ def _emit_body(gang: Gang, op: ir.For | ir.Loop, target: Target) -> None:
         if gang.flow is not Flow.JUMPED:
             gang.code.branch(target.latch_label)
         gang.code.label(target.latch_label)
+        gang.join()
         gang.flow = Flow.ON
 
 
@@ -146,7 +151,7 @@ def _restore_mask(
 
 def _open_induction(gang: Gang, op: ir.For) -> str:
     induction = op.body.params[0]
-    slot = gang.code.slot(gang.register(induction))
+    slot = gang.empty_slot(induction)
     start = gang.held(op.start, gang.shape(induction))
     gang.code.store(slot, gang.register(induction), start)
     return slot

@@ -48,9 +48,8 @@ def emit_simple(gang: Gang, op: ir.Op) -> None:  # noqa: C901 - one case per ope
             _emit_call(gang, op)
         case ir.ConstantData(data, result):
             gang.define(result, gang.code.data(data))
-        case ir.Allocate(ir.AddressSpace.LOCAL):
-            size = op.stride_bytes * gang.width
-            gang.define(op.result, gang.code.slot(f"[{size} x i8]", max(op.alignment, 16)))
+        case ir.Allocate():
+            gang.define(op.result, _allocate(gang, op))
         case ir.Atomic():
             emit_atomic(gang, op)
         case ir.Fence():
@@ -61,16 +60,25 @@ def emit_simple(gang: Gang, op: ir.Op) -> None:  # noqa: C901 - one case per ope
             raise UnsupportedFeatureError(
                 f"{op.span or 'the kernel'}: {_describe(op)} is not supported by the CPU back end",
                 span=op.span,
-                help="this version runs kernels without shared memory, barriers and atomics",
+                help="this version has no grid-wide barriers, printing and recursion",
             )
+
+
+def _allocate(gang: Gang, op: ir.Allocate) -> str:
+    """Write the address of memory of a block, or of the first lane's own memory."""
+    if op.space is ir.AddressSpace.SHARED:
+        offset = gang.shared_places.offset_of(op)
+        return gang.code.emit(f"getelementptr i8, ptr {gang.shared}, i64 {offset}")
+    size = op.stride_bytes * gang.width
+    if gang.frame is not None:
+        return gang.frame.place(size)
+    return gang.code.slot(f"[{size} x i8]", max(op.alignment, 16))
 
 
 def _describe(op: ir.Op) -> str:
     match op:
         case ir.Barrier():
             return "a barrier"
-        case ir.Allocate(space):
-            return f"{space.value} memory"
         case _:
             return type(op).__name__.lower()
 

@@ -79,6 +79,12 @@ class Code:
         self.lines.append(f"  {name} = {instruction}")
         return name
 
+    def enter(self, instruction: str) -> str:
+        """Append an instruction to what runs once, at the function's start."""
+        name = f"%e{self._fresh()}"
+        self.entry.append(f"  {name} = {instruction}")
+        return name
+
     def do(self, instruction: str) -> None:
         """Append an instruction without a result."""
         self.lines.append(f"  {instruction}")

@@ -1,0 +1,166 @@
+"""The program of one gang: its arguments, its registers, and the kernel's body."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pygpulib.core import dtypes
+from pygpulib.jit.backends.cpu.control import emit_block
+from pygpulib.jit.backends.cpu.costs import raises
+from pygpulib.jit.backends.cpu.gang import NO_LANES, Flow, Gang, Target
+from pygpulib.jit.backends.cpu.operations import emit_simple
+from pygpulib.jit.backends.cpu.shared import place_shared
+from pygpulib.jit.backends.llvm.text import Code, scalar_type
+from pygpulib.jit.ir import ops as ir
+from pygpulib.jit.ir.ops import Register
+from pygpulib.jit.ir.rewrite import is_pure, operands_of, results_of, walk
+from pygpulib.jit.passes.find_lane_shapes import find_lane_shapes
+
+if TYPE_CHECKING:
+    from pygpulib.jit.backends.cpu.target import CpuVariant
+    from pygpulib.jit.backends.cpu.walk import Coordinates, Walk
+
+PARAMETER_WORD = 8
+_FAULT_WORD = 6
+
+TID = (Register.TID_X, Register.TID_Y, Register.TID_Z)
+CTAID = (Register.CTAID_X, Register.CTAID_Y, Register.CTAID_Z)
+_NTID = (Register.NTID_X, Register.NTID_Y, Register.NTID_Z)
+_NCTAID = (Register.NCTAID_X, Register.NCTAID_Y, Register.NCTAID_Z)
+_LAUNCH = frozenset({*_NTID, *_NCTAID, Register.WARPSIZE})
+
+
+class Program:
+    """Writes the program of a gang into a function.
+
+    Parameters
+    ----------
+    code : Code
+        The function.
+    function : ir.Function
+        The kernel.
+    variant : CpuVariant
+        How threads lie on vectors.
+    walk : Walk
+        The launch's sizes.
+    """
+
+    def __init__(self, code: Code, function: ir.Function, variant: CpuVariant, walk: Walk) -> None:
+        self.code = code
+        self.function = function
+        self.variant = variant
+        self.walk = walk
+        self.invariant: frozenset[ir.Op] = frozenset()
+        self.gang = Gang(
+            code=code,
+            shapes=find_lane_shapes(function, variant.axis),
+            width=variant.width,
+            used=_used(function),
+            numeric=function.numeric,
+            block_writer=emit_block,
+            lane_axis=TID[variant.axis],
+            shared_places=place_shared(function),
+        )
+
+    def write_launch(self) -> None:
+        """Write what is the same for the whole launch: sizes, arguments, what follows from them."""
+        for register, size in zip(
+            (*_NCTAID, *_NTID), (*self.walk.grid, *self.walk.block), strict=True
+        ):
+            self.gang.registers[register] = self.code.emit(f"trunc i64 {size} to i32")
+        self.gang.fault_record = self.walk.word(_FAULT_WORD, "ptr")
+        self._write_parameters()
+        self._write_invariants()
+
+    def _write_parameters(self) -> None:
+        for position, param in enumerate(self.function.params, start=PARAMETER_WORD):
+            if param not in self.gang.used:
+                continue
+            if param.type == dtypes.bool_:
+                byte = self.walk.word(position, "i8")
+                self.gang.define(param, self.code.emit(f"icmp ne i8 {byte}, 0"))
+            else:
+                self.gang.define(param, self.walk.word(position, scalar_type(param.type)))
+
+    def _write_invariants(self) -> None:
+        """Write what depends only on the launch, once."""
+        known = set(self.function.params)
+        done = set()
+        for op in self.function.body.ops[:-1]:
+            is_known = all(value in known for value in operands_of(op))
+            is_launch = isinstance(op, ir.ReadRegister) and op.register in _LAUNCH
+            if is_launch or (is_known and is_pure(op) and not isinstance(op, ir.ReadRegister)):
+                emit_simple(self.gang, op)
+                known.update(results_of(op))
+                done.add(op)
+        self.invariant = frozenset(done)
+
+    def set_block(self, block: Coordinates) -> None:
+        """Take note of the block's coordinates."""
+        for register, position in zip(CTAID, block, strict=True):
+            self.gang.registers[register] = self.code.emit(f"trunc i64 {position} to i32")
+
+    def set_threads(self, threads: Coordinates) -> None:
+        """Write who the lanes are, for the gang whose first thread is given."""
+        gang, code, axis = self.gang, self.code, self.variant.axis
+        for register, position in zip(TID, threads, strict=True):
+            gang.registers[register] = code.emit(f"trunc i64 {position} to i32")
+        if not self.variant.full:
+            gang.row_mask = self._row_mask(threads[axis], self.walk.block[axis])
+        if _reads_lane(self.function):
+            gang.lane_id = self._lane_ids()
+
+    def write_body(self) -> None:
+        """Write the kernel's body."""
+        gang, code = self.gang, self.code
+        gang.mask, gang.flow, gang.is_nonempty = gang.row_mask, Flow.ON, True
+        if raises(self.function.body):
+            gang.raised = gang.new_mask_slot(NO_LANES)
+        if gang.frame is not None:
+            gang.retired = gang.new_mask_slot(NO_LANES)
+        target = Target(region=None, exit_label=code.new_label("retired"))
+        body = self.function.body
+        rest = ir.Block(body.params, tuple(op for op in body.ops if op not in self.invariant))
+        gang.write_block(target, rest, _retire)
+        if gang.flow is not Flow.JUMPED:
+            code.branch(target.exit_label)
+        code.label(target.exit_label)
+
+    def _row_mask(self, here: str, extent: str) -> str:
+        """Write the mask of the lanes that are still in the row."""
+        code, width = self.code, self.gang.width
+        left = code.emit(f"sub i64 {extent}, {here}")
+        left = code.call("llvm.smin.i64", "i64", [("i64", left), ("i64", str(width))])
+        limit = code.splat(code.emit(f"trunc i64 {left} to i8"), "i8", width)
+        return code.emit(f"icmp slt {self.gang.steps('i8', 1)}, {limit}")
+
+    def _lane_ids(self) -> str:
+        """Write each thread's number in its warp: threads are numbered x first, then y, then z."""
+        code, width = self.code, self.gang.width
+        x, y, z = (code.emit(f"sext i32 {self.gang.registers[tid]} to i64") for tid in TID)
+        extent_x, extent_y, _ = self.walk.block
+        row = code.emit(f"add i64 {code.emit(f'mul i64 {z}, {extent_y}')}, {y}")
+        number = code.emit(f"add i64 {code.emit(f'mul i64 {row}, {extent_x}')}, {x}")
+        strides = ("1", extent_x, code.emit(f"mul i64 {extent_x}, {extent_y}"))
+        base = code.splat(code.emit(f"trunc i64 {number} to i32"), "i32", width)
+        stride = code.emit(f"trunc i64 {strides[self.variant.axis]} to i32")
+        steps = code.splat(stride, "i32", width)
+        steps = code.emit(f"mul {self.gang.steps('i32', 1)}, {steps}")
+        number = code.emit(f"add <{width} x i32> {base}, {steps}")
+        return code.emit(f"and <{width} x i32> {number}, splat (i32 31)")
+
+
+def _used(function: ir.Function) -> set[ir.Value]:
+    return {value for op in walk(function.body) for value in operands_of(op)}
+
+
+def _reads_lane(function: ir.Function) -> bool:
+    return any(
+        isinstance(op, ir.ReadRegister) and op.register is Register.LANEID
+        for op in walk(function.body)
+    )
+
+
+def _retire(terminator: ir.Op) -> None:
+    """End a gang's program; a kernel has no results to take along."""
+    assert isinstance(terminator, ir.Return)

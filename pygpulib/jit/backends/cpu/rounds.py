@@ -1,0 +1,179 @@
+"""Running the gangs of a block in rounds, from one barrier to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from pygpulib.jit.backends.cpu.barriers import (
+    BLOCK_RECORD_WORDS,
+    DONE,
+    RESULT_FOR,
+    VOTES_FOR,
+)
+from pygpulib.jit.backends.cpu.faults import claim_record
+from pygpulib.jit.backends.cpu.walk import Walk
+from pygpulib.jit.backends.cpu.workspace import Workspace
+
+if TYPE_CHECKING:
+    from pygpulib.jit.backends.cpu.program import Program
+    from pygpulib.jit.backends.cpu.shared import SharedPlaces
+    from pygpulib.jit.backends.cpu.target import CpuVariant
+    from pygpulib.jit.backends.cpu.walk import Coordinates
+    from pygpulib.jit.backends.llvm.text import Code
+    from pygpulib.jit.ir import ops as ir
+
+_FAULT_WORD = 6
+
+
+class Rounds:
+    """Writes the two functions of a kernel with barriers.
+
+    Attributes
+    ----------
+    code : Code
+        The outer function.
+    """
+
+    PARAMETERS = (
+        "ptr noalias readonly %words, i64 %block_x, i64 %block_y, i64 %block_z, "
+        "i64 %x, i64 %y, i64 %z, ptr %frame, ptr %record, ptr %shared"
+    )
+
+    def __init__(
+        self, code: Code, function: ir.Function, variant: CpuVariant, gang_name: str
+    ) -> None:
+        self.code = code
+        self.function = function
+        self.variant = variant
+        self.gang_name = gang_name
+
+    def write_gang(self, program: Program) -> None:
+        """Write the function that runs a gang up to the next barrier."""
+        code, gang = program.code, program.gang
+        frame = gang.frame
+        assert frame is not None
+        gang.shared = "%shared"
+        program.set_block(("%block_x", "%block_y", "%block_z"))
+        program.set_threads(("%x", "%y", "%z"))
+        state = code.load("%frame", "i32")
+        start = code.new_label("start")
+        code.do("")
+        switch = len(code.lines) - 1
+        code.label(start)
+        program.write_body()
+        code.do(f"ret i32 {DONE}")
+        cases = " ".join(
+            f"i32 {number}, label %{label}" for number, label in frame.resumptions.items()
+        )
+        code.lines[switch] = f"  switch i32 {state}, label %{start} [ {cases} ]"
+
+    def write_kernel(self, places: SharedPlaces, frame_bytes: int) -> None:
+        """Write the function that runs blocks."""
+        code = self.code
+        walk = Walk(code, self.variant)
+        workspace = Workspace(code, walk, places, frame_bytes)
+        fault_record = walk.word(_FAULT_WORD, "ptr")
+        frame_slot = code.slot("ptr")
+
+        def each_frame(body: Callable[[str, Coordinates], None]) -> None:
+            code.store(frame_slot, "ptr", workspace.frames)
+
+            def visit(threads: Coordinates) -> None:
+                frame = code.load(frame_slot, "ptr")
+                body(frame, threads)
+                following = f"getelementptr i8, ptr {frame}, i64 {workspace.frame_stride}"
+                code.store(frame_slot, "ptr", code.emit(following))
+
+            walk.each_gang(visit)
+
+        def run_block(block: Coordinates) -> None:
+            each_frame(lambda frame, _: code.store(frame, "i32", "0"))
+            self._clear(workspace.record)
+            round_, done = code.new_label("round"), code.new_label("through")
+            waiting = code.slot("i32")
+            code.branch(round_)
+            code.label(round_)
+            code.store(waiting, "i32", "0")
+            each_frame(
+                lambda frame, threads: self._resume(
+                    workspace, frame, (block, threads), waiting, (fault_record, done)
+                )
+            )
+            self._publish_votes(workspace.record)
+            again = code.emit(f"icmp ne i32 {code.load(waiting, 'i32')}, 0")
+            code.branch_if(again, round_, done)
+            code.label(done)
+
+        walk.each_block(run_block)
+        workspace.free()
+        code.do("ret void")
+
+    def _clear(self, record: str) -> None:
+        for word in range(BLOCK_RECORD_WORDS):
+            self.code.store(self._word(record, word), "i64", "0")
+
+    def _word(self, record: str, word: int) -> str:
+        return self.code.emit(f"getelementptr i64, ptr {record}, i64 {word}")
+
+    def _publish_votes(self, record: str) -> None:
+        """Write the end of a round: the votes become the result, and counting starts anew."""
+        for offset in range(2):
+            votes = self._word(record, VOTES_FOR + offset)
+            text = self.code.load(votes, "i64")
+            self.code.store(self._word(record, RESULT_FOR + offset), "i64", text)
+            self.code.store(votes, "i64", "0")
+
+    def _resume(
+        self,
+        workspace: Workspace,
+        frame: str,
+        place: tuple[Coordinates, Coordinates],
+        waiting: str,
+        fault: tuple[str, str],
+    ) -> None:
+        """Write one gang's turn, unless it is through."""
+        code, (block, threads) = self.code, place
+        run, skip = code.new_label("resume"), code.new_label("next")
+        state = code.load(frame, "i32")
+        code.branch_if(code.emit(f"icmp eq i32 {state}, {DONE}"), skip, run)
+        code.label(run)
+        arguments = ", ".join(
+            [
+                "ptr %words",
+                *(f"i64 {position}" for position in (*block, *threads)),
+                f"ptr {frame}, ptr {workspace.record}, ptr {workspace.shared}",
+            ]
+        )
+        reached = code.emit(f"call i32 @{self.gang_name}({arguments})")
+        code.store(frame, "i32", reached)
+        check = code.new_label("waits")
+        code.branch_if(code.emit(f"icmp eq i32 {reached}, {DONE}"), skip, check)
+        code.label(check)
+        # All gangs of a block that are not through must wait at one barrier.
+        others = code.load(waiting, "i32")
+        is_first = code.emit(f"icmp eq i32 {others}, 0")
+        expected = code.emit(f"select i1 {is_first}, i32 {reached}, i32 {others}")
+        code.store(waiting, "i32", expected)
+        is_same = code.emit(f"icmp eq i32 {expected}, {reached}")
+        is_complete = code.emit(f"icmp sgt i32 {reached}, 0")
+        is_right = code.emit(f"and i1 {is_same}, {is_complete}")
+        broken = code.new_label("broken")
+        code.branch_if(is_right, skip, broken)
+        code.label(broken)
+        self._report(fault[0], reached, place)
+        code.branch(fault[1])
+        code.label(skip)
+
+    def _report(
+        self, fault_record: str, reached: str, place: tuple[Coordinates, Coordinates]
+    ) -> None:
+        """Write the report of a barrier that not all threads of the block reach."""
+        code = self.code
+        # A gang that diverged on its own returns -1 - n instead of the barrier's number n.
+        negated = code.emit(f"sub i32 -1, {reached}")
+        is_positive = code.emit(f"icmp sgt i32 {reached}, 0")
+        number = code.emit(f"select i1 {is_positive}, i32 {reached}, i32 {negated}")
+        first = len(self.function.errors) - 1
+        error = code.emit(f"add i64 {code.emit(f'sext i32 {number} to i64')}, {first}")
+        claim_record(code, fault_record, lambda: [error, *place[0], *place[1], "0"])

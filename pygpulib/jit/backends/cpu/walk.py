@@ -1,0 +1,114 @@
+"""The loops around a gang's program: over blocks, over the rows of a block, along a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pygpulib.jit.backends.cpu.target import CpuVariant
+    from pygpulib.jit.backends.llvm.text import Code
+
+Coordinates = tuple[str, str, str]
+"""Registers (i64) of a position along x, y and z."""
+
+
+class Walk:
+    """The order in which a function runs the threads of a launch.
+
+    Attributes
+    ----------
+    grid, block : tuple of str
+        Registers of the launch's sizes.
+    """
+
+    def __init__(self, code: Code, variant: CpuVariant) -> None:
+        self.code = code
+        self.variant = variant
+        words = [self.word(position, "i64") for position in range(6)]
+        self.grid: Coordinates = (words[0], words[1], words[2])
+        self.block: Coordinates = (words[3], words[4], words[5])
+
+    def word(self, position: int, type_: str) -> str:
+        """Read a word of the launch."""
+        address = self.code.emit(f"getelementptr i64, ptr %words, i64 {position}")
+        return self.code.load(address, type_)
+
+    def count_gangs(self) -> str:
+        """Write the number of gangs of a block."""
+        code, axis, width = self.code, self.variant.axis, self.variant.width
+        raised = code.emit(f"add i64 {self.block[axis]}, {width - 1}")
+        count = code.emit(f"udiv i64 {raised}, {width}")
+        for other in range(3):
+            if other != axis:
+                count = code.emit(f"mul i64 {count}, {self.block[other]}")
+        return count
+
+    def each_block(self, body: Callable[[Coordinates], None]) -> None:
+        """Write the loop over the blocks from ``%first`` to ``%end``."""
+        code = self.code
+        number = code.slot("i64")
+        code.store(number, "i64", "%first")
+        slots = self._first_block()
+        head, work, done = (code.new_label(text) for text in ("blocks", "block", "finished"))
+        code.branch(head)
+        code.label(head)
+        here = code.load(number, "i64")
+        code.branch_if(code.emit(f"icmp slt i64 {here}, %end"), work, done)
+        code.label(work)
+        x, y, z = (code.load(slot, "i64") for slot in slots)
+        body((x, y, z))
+        code.store(number, "i64", code.emit(f"add i64 {here}, 1"))
+        self._next_block(slots)
+        code.branch(head)
+        code.label(done)
+
+    def _first_block(self) -> list[str]:
+        """Write the coordinates of the first block; return their stack slots."""
+        code, (grid_x, grid_y, _) = self.code, self.grid
+        row = code.emit(f"udiv i64 %first, {grid_x}")
+        values = (
+            code.emit(f"urem i64 %first, {grid_x}"),
+            code.emit(f"urem i64 {row}, {grid_y}"),
+            code.emit(f"udiv i64 {row}, {grid_y}"),
+        )
+        slots = [code.slot("i64") for _ in values]
+        for slot, value in zip(slots, values, strict=True):
+            code.store(slot, "i64", value)
+        return slots
+
+    def _next_block(self, slots: list[str]) -> None:
+        """Write the step to the next block, with carries instead of divisions."""
+        code = self.code
+        carry = "1"
+        for slot, extent in zip(slots, self.grid, strict=True):
+            raised = code.emit(f"add i64 {code.load(slot, 'i64')}, {carry}")
+            wraps = code.emit(f"icmp eq i64 {raised}, {extent}")
+            code.store(slot, "i64", code.emit(f"select i1 {wraps}, i64 0, i64 {raised}"))
+            carry = code.emit(f"zext i1 {wraps} to i64")
+
+    def each_gang(self, body: Callable[[Coordinates], None]) -> None:
+        """Write the loops over the gangs of a block; ``body`` gets the first thread of each."""
+        axes = [axis for axis in (2, 1, 0) if axis != self.variant.axis] + [self.variant.axis]
+        self._along(axes, {}, body)
+
+    def _along(
+        self, axes: list[int], here: dict[int, str], body: Callable[[Coordinates], None]
+    ) -> None:
+        if not axes:
+            body((here[0], here[1], here[2]))
+            return
+        code, axis = self.code, axes[0]
+        step = self.variant.width if axis == self.variant.axis else 1
+        slot = code.slot("i64")
+        code.store(slot, "i64", "0")
+        head, work, done = (code.new_label(text) for text in ("threads", "row", "rows"))
+        code.branch(head)
+        code.label(head)
+        position = code.load(slot, "i64")
+        code.branch_if(code.emit(f"icmp slt i64 {position}, {self.block[axis]}"), work, done)
+        code.label(work)
+        self._along(axes[1:], {**here, axis: position}, body)
+        code.store(slot, "i64", code.emit(f"add i64 {position}, {step}"))
+        code.branch(head)
+        code.label(done)
