@@ -4,7 +4,13 @@
 import numpy as np
 import pytest
 
-from pygpulib.errors import KernelTypeError, UndefinedNameError, UnsupportedSyntaxError
+from pygpulib.errors import (
+    KernelTypeError,
+    SourceUnavailableError,
+    UndefinedNameError,
+    UnsupportedFeatureError,
+    UnsupportedSyntaxError,
+)
 from tests.helpers.kernels import Device, check, compile_for, interpret
 
 
@@ -467,8 +473,6 @@ def test_recursion_over_shorter_tuples_ends():
 
 
 def test_recursion_names_the_cycle():
-    from pygpulib.errors import UnsupportedFeatureError
-
     def kernel(a):
         a[0] = even(3)
 
@@ -501,8 +505,6 @@ def test_decorated_inner_functions_are_refused():
 
 
 def test_functions_without_source_are_reported_at_the_call():
-    from pygpulib.errors import SourceUnavailableError
-
     scope = {}
     exec("def made(x):\n    return x\n", scope)
     made = Device(scope["made"])
@@ -592,3 +594,32 @@ def test_raise_from_is_refused():
 
     lines = failure(kernel, out(), error=UnsupportedSyntaxError)
     assert lines[0] == "'raise ... from ...' is not supported in kernels"
+
+
+@Device
+def grow(t):
+    return grow((*t, 1)) if len(t) < 100 else 0
+
+
+def test_recursion_with_ever_new_types_is_refused():
+    def kernel(a):
+        a[0] = grow((1,))
+
+    lines = failure(kernel, out(), error=UnsupportedFeatureError)
+    assert lines[0] == "recursion is not supported: grow -> grow -> grow -> grow"
+
+
+def test_many_levels_of_calls():
+    @Device
+    def level(t):
+        if len(t) == 0:
+            return 1
+        for _ in range(2):
+            if t[0] > 0:
+                return level(t[1:]) + t[0]
+        return 0
+
+    def kernel(a, t):
+        a[0] = level(t)
+
+    check(kernel, out(), tuple(range(1, 31)))
