@@ -242,6 +242,7 @@ class _Finder:
             init = self.ranges[inits[position]]
             self.heads[param] = self.heads.get(param, init).join(init)
         rounds = 0
+        is_tightened = False
         while True:
             for _, param in tracked:
                 self.ranges[param] = self.heads[param]
@@ -249,8 +250,24 @@ class _Finder:
             self.walk(body)
             exits = self.loops.pop()
             rounds += 1
-            if not self._grow_heads(tracked, exits.carried, rounds):
+            if self._grow_heads(tracked, exits.carried, rounds):
+                continue
+            if is_tightened or rounds <= 2 or not self._tighten_heads(tracked, inits, exits):
                 return exits
+            is_tightened = True
+
+    def _tighten_heads(
+        self, tracked: list[tuple[int, ir.Value]], inits: tuple[ir.Value, ...], exits: _Exits
+    ) -> bool:
+        """Take back what widening overshot: what is passed is all that can come."""
+        is_news = False
+        for position, param in tracked:
+            passed = exits.carried[position]
+            if passed is not None:
+                tight = self.ranges[inits[position]].join(passed)
+                is_news = is_news or tight != self.heads[param]
+                self.heads[param] = tight
+        return is_news
 
     def _grow_heads(
         self, tracked: list[tuple[int, ir.Value]], nexts: list[Interval | None], rounds: int

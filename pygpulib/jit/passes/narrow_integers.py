@@ -84,8 +84,10 @@ class _Choice:
         The choice so far.
     allowed : dict
         How many operands of a chosen operation may cost a cast: 64-bit values that are not steady
-        and cannot be had in a narrow type. A value that merges others saves moves under a mask in
-        every place, so for those that matter only by their low bits any number pays.
+        and cannot be had in a narrow type. If only low bits matter, one cast before an operation
+        is as good as one behind it; where such values merge, narrow ones save moves under a mask,
+        so that any number of casts pays. A value chosen for its range may have wide uses that
+        need a cast as well.
     """
 
     def __init__(self, flow: IntegerFlow, ranges: Ranges) -> None:
@@ -123,12 +125,10 @@ class _Choice:
             elif isinstance(op, ir.Unary) and op.kind is ir.UnaryKind.ABSOLUTE:
                 self._choose_exact(value, (op.operand,), excluded)
         for value in flow.sources:
-            definition = flow.definitions.get(value)
-            if isinstance(definition, ir.Cast) or not self._is_candidate(value, excluded):
-                continue
-            self.types[value] = narrow_type(integer_type(value), 32)
-            is_ring = isinstance(definition, ir.Binary | ir.Unary)
-            self.allowed[value] = 1 if is_ring else 0
+            is_cast = isinstance(flow.definitions.get(value), ir.Cast)
+            if not is_cast and self._is_candidate(value, excluded):
+                self.types[value] = narrow_type(integer_type(value), 32)
+                self.allowed[value] = 0
 
     def _choose_exact(
         self, value: ir.Value, operands: tuple[ir.Value, ...], excluded: set[ir.Value]

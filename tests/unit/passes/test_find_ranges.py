@@ -250,6 +250,22 @@ def test_a_guard_bounds_the_counter_of_a_while_loop():
     assert ranges[last].low == 0
 
 
+def test_a_counter_is_bounded_by_its_limit_not_by_its_type():
+    p = Program()
+    count = ir.Value(I64, "count")
+    with p.b.collect() as ops:
+        leave = ir.Block((), (ir.Break(()),))
+        goes_on = p.b.binary(
+            K.AND,
+            p.b.compare(C.NE, p.load(), p.number(1)),
+            p.b.compare(C.LT, count, p.number(200)),
+        )
+        p.b.append(ir.If(goes_on, ir.Block((), (ir.Yield(()),)), leave, ()))
+        p.b.append(ir.Continue((p.b.binary(K.ADD, count, p.number(1)),)))
+    p.b.append(ir.Loop((p.number(0),), ir.Block((count,), tuple(ops)), ()))
+    assert p.ranges()[count] == (0, 200)
+
+
 def test_results_of_scopes_join_their_returns():
     p = Program()
     with p.b.collect() as ops:
