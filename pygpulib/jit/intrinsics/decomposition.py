@@ -8,15 +8,14 @@ import numpy as np
 
 from pygpulib.core.dtypes import float32, float64
 from pygpulib.jit.intrinsics import rules
-from pygpulib.jit.intrinsics.composed import parts
-from pygpulib.jit.intrinsics.lowerings import composed, evaluate, libdevice, libm
+from pygpulib.jit.intrinsics.lowerings import composed_in, evaluate, libdevice, libm
 from pygpulib.jit.intrinsics.scalars import Real, Truth, Whole
 from pygpulib.jit.ir.intrinsic import intrinsic
 
 _EXACT = {float32: 0.0, float64: 0.0}
-_FREXP = composed(parts.frexp_single, parts.frexp_double)
-_MODF = composed(parts.modf_single, parts.modf_double)
-_SIGNBIT = composed(parts.signbit_single, parts.signbit_double)
+_FREXP = composed_in("parts", "frexp")
+_MODF = composed_in("parts", "modf")
+_SIGNBIT = composed_in("parts", "signbit")
 
 
 @intrinsic(
@@ -49,7 +48,7 @@ def modf(x: Real) -> tuple[Real, Real]:
 
 @intrinsic(
     rule=rules.scale_by_power,
-    cpu=composed(parts.ldexp_single, parts.ldexp_double),
+    cpu=composed_in("parts", "ldexp"),
     cuda=libdevice("ldexp"),
     ulp={float32: 0.5, float64: 0.5},
     samples="scale",

@@ -8,8 +8,7 @@ import numpy as np
 
 from pygpulib.core.dtypes import float32, float64
 from pygpulib.jit.intrinsics import rules
-from pygpulib.jit.intrinsics.composed import exp_double, exp_single, log_double, log_single
-from pygpulib.jit.intrinsics.lowerings import composed, evaluate, libdevice, python_spelling
+from pygpulib.jit.intrinsics.lowerings import composed_in, evaluate, libdevice, python_spelling
 from pygpulib.jit.intrinsics.scalars import Real
 from pygpulib.jit.ir.intrinsic import intrinsic
 
@@ -22,7 +21,7 @@ def _power_of_ten(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=composed(exp_single.exp_single, exp_double.exp_double),
+    cpu=composed_in("exp", "exp"),
     cuda=libdevice("exp"),
     ulp=_ULP,
     samples="exponent",
@@ -35,7 +34,7 @@ def exp(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=composed(exp_single.exp2_single, exp_double.exp2_double),
+    cpu=composed_in("exp", "exp2"),
     cuda=libdevice("exp2"),
     ulp=_ULP,
     samples="exponent",
@@ -48,7 +47,7 @@ def exp2(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=composed(exp_single.exp10_single, exp_double.exp10_double),
+    cpu=composed_in("exp", "exp10"),
     cuda=libdevice("exp10"),
     ulp=_ULP,
     samples="exponent",
@@ -60,7 +59,7 @@ def exp10(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=composed(exp_single.expm1_single, exp_double.expm1_double),
+    cpu=composed_in("exp", "expm1"),
     cuda=libdevice("expm1"),
     ulp=_ULP,
     samples="exponent",
@@ -73,7 +72,7 @@ def expm1(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=composed(log_single.log_single, log_double.log_double),
+    cpu=composed_in("log", "log"),
     cuda=libdevice("log"),
     ulp=_ULP,
     samples="positive",
@@ -86,7 +85,7 @@ def log(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=composed(log_single.log2_single, log_double.log2_double),
+    cpu=composed_in("log", "log2"),
     cuda=libdevice("log2"),
     ulp=_ULP,
     samples="positive",
@@ -99,7 +98,7 @@ def log2(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=composed(log_single.log10_single, log_double.log10_double),
+    cpu=composed_in("log", "log10"),
     cuda=libdevice("log10"),
     ulp=_ULP,
     samples="positive",
@@ -112,7 +111,7 @@ def log10(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=composed(log_single.log1p_single, log_double.log1p_double),
+    cpu=composed_in("log", "log1p"),
     cuda=libdevice("log1p"),
     ulp=_ULP,
     samples="above_minus_one",

@@ -8,8 +8,7 @@ import numpy as np
 
 from pygpulib.core.dtypes import float32, float64
 from pygpulib.jit.intrinsics import rules
-from pygpulib.jit.intrinsics.composed import hyperbolic_double, hyperbolic_single
-from pygpulib.jit.intrinsics.lowerings import composed, evaluate, libdevice
+from pygpulib.jit.intrinsics.lowerings import composed_in, evaluate, libdevice
 from pygpulib.jit.intrinsics.scalars import Real
 from pygpulib.jit.ir.intrinsic import intrinsic
 
@@ -18,7 +17,7 @@ _ULP = {float32: 2.0, float64: 2.0}
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=composed(hyperbolic_single.sinh_single, hyperbolic_double.sinh_double),
+    cpu=composed_in("hyperbolic", "sinh"),
     cuda=libdevice("sinh"),
     ulp=_ULP,
     samples="exponent",
@@ -31,7 +30,7 @@ def sinh(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=composed(hyperbolic_single.cosh_single, hyperbolic_double.cosh_double),
+    cpu=composed_in("hyperbolic", "cosh"),
     cuda=libdevice("cosh"),
     ulp=_ULP,
     samples="exponent",
@@ -44,7 +43,7 @@ def cosh(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=composed(hyperbolic_single.tanh_single, hyperbolic_double.tanh_double),
+    cpu=composed_in("hyperbolic", "tanh"),
     cuda=libdevice("tanh"),
     ulp=_ULP,
     samples="exponent",
@@ -57,7 +56,7 @@ def tanh(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=composed(hyperbolic_single.asinh_single, hyperbolic_double.asinh_double),
+    cpu=composed_in("hyperbolic", "asinh"),
     cuda=libdevice("asinh"),
     ulp=_ULP,
     spellings=(math.asinh, np.arcsinh),
@@ -69,7 +68,7 @@ def asinh(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=composed(hyperbolic_single.acosh_single, hyperbolic_double.acosh_double),
+    cpu=composed_in("hyperbolic", "acosh"),
     cuda=libdevice("acosh"),
     ulp=_ULP,
     samples="above_one",
@@ -82,7 +81,7 @@ def acosh(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=composed(hyperbolic_single.atanh_single, hyperbolic_double.atanh_double),
+    cpu=composed_in("hyperbolic", "atanh"),
     cuda=libdevice("atanh"),
     ulp=_ULP,
     samples="unit",

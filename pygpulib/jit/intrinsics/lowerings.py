@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
 
 import numpy as np
 
-from pygpulib.core.dtypes import ALL_DTYPES, float32, float64
+from pygpulib.core.dtypes import ALL_DTYPES, DType, float32, float64
 from pygpulib.jit.intrinsics.scalars import Real
 from pygpulib.jit.ir.intrinsic import Compose, Extern
+
+_PRECISIONS = {float32: "single", float64: "double"}
 
 
 def libm(name: str) -> Extern:
@@ -25,6 +29,35 @@ def libdevice(name: str) -> Extern:
 def composed(single: Callable[..., object], double: Callable[..., object]) -> Compose:
     """Expand to functions of the kernel language for float32 and float64."""
     return Compose({float32: single, float64: double})
+
+
+@dataclass(frozen=True, slots=True)
+class _Later(Mapping[DType, Callable[..., object]]):
+    """The functions of a pair of modules of ``composed``, imported when they are needed.
+
+    ``exp_single.log_single`` and ``exp_double.log_double`` for the family ``exp`` and the name
+    ``log``.
+    """
+
+    family: str
+    name: str
+
+    def __getitem__(self, dtype: DType) -> Callable[..., object]:
+        precision = _PRECISIONS[dtype]
+        module = import_module(f"pygpulib.jit.intrinsics.composed.{self.family}_{precision}")
+        function: Callable[..., object] = getattr(module, f"{self.name}_{precision}")
+        return function
+
+    def __iter__(self) -> Iterator[DType]:
+        return iter(_PRECISIONS)
+
+    def __len__(self) -> int:
+        return len(_PRECISIONS)
+
+
+def composed_in(family: str, name: str) -> Compose:
+    """Expand to the functions of this name in two modules of ``composed``."""
+    return Compose(_Later(family, name))
 
 
 def generic(function: Callable[..., object]) -> Compose:

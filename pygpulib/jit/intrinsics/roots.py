@@ -8,8 +8,7 @@ import numpy as np
 
 from pygpulib.core.dtypes import float32, float64
 from pygpulib.jit.intrinsics import rules
-from pygpulib.jit.intrinsics.composed import power_double, power_single
-from pygpulib.jit.intrinsics.lowerings import composed, evaluate, libdevice, python_spelling
+from pygpulib.jit.intrinsics.lowerings import composed_in, evaluate, libdevice, python_spelling
 from pygpulib.jit.intrinsics.scalars import Real
 from pygpulib.jit.ir.intrinsic import intrinsic
 
@@ -32,7 +31,7 @@ def _power(x: float, y: float) -> float:
 
 @intrinsic(
     rule=rules.real_function(2),
-    cpu=composed(power_single.pow_single, power_double.pow_double),
+    cpu=composed_in("power", "pow"),
     cuda=libdevice("pow"),
     ulp=_ULP,
     samples="power",
@@ -45,7 +44,7 @@ def pow_(x: Real, y: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=composed(power_single.cbrt_single, power_double.cbrt_double),
+    cpu=composed_in("power", "cbrt"),
     cuda=libdevice("cbrt"),
     ulp=_ULP,
     spellings=(*python_spelling("cbrt"), np.cbrt),
@@ -57,7 +56,7 @@ def cbrt(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(2),
-    cpu=composed(power_single.hypot_single, power_double.hypot_double),
+    cpu=composed_in("power", "hypot"),
     cuda=libdevice("hypot"),
     ulp=_ULP,
     samples="pair",
@@ -70,7 +69,7 @@ def hypot(x: Real, y: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=composed(power_single.rsqrt_single, power_double.rsqrt_double),
+    cpu=composed_in("power", "rsqrt"),
     cuda=libdevice("rsqrt"),
     ulp=_ULP,
     samples="positive",

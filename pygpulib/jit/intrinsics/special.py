@@ -6,8 +6,7 @@ import math
 
 from pygpulib.core.dtypes import float32, float64
 from pygpulib.jit.intrinsics import rules
-from pygpulib.jit.intrinsics.composed import error_double, error_single
-from pygpulib.jit.intrinsics.lowerings import composed, evaluate, libdevice, libm
+from pygpulib.jit.intrinsics.lowerings import composed_in, evaluate, libdevice, libm
 from pygpulib.jit.intrinsics.scalars import Real
 from pygpulib.jit.ir.intrinsic import intrinsic
 
@@ -39,7 +38,7 @@ def _log_gamma(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=composed(error_single.erf_single, error_double.erf_double),
+    cpu=composed_in("error", "erf"),
     cuda=libdevice("erf"),
     ulp=_ULP,
     spellings=(math.erf,),
@@ -51,7 +50,7 @@ def erf(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=composed(error_single.erfc_single, error_double.erfc_double),
+    cpu=composed_in("error", "erfc"),
     cuda=libdevice("erfc"),
     ulp=_ULP,
     spellings=(math.erfc,),

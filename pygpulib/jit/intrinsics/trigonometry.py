@@ -8,13 +8,7 @@ import numpy as np
 
 from pygpulib.core.dtypes import float32, float64
 from pygpulib.jit.intrinsics import rules
-from pygpulib.jit.intrinsics.composed import (
-    inverse_double,
-    inverse_single,
-    trig_double,
-    trig_single,
-)
-from pygpulib.jit.intrinsics.lowerings import composed, evaluate, libdevice
+from pygpulib.jit.intrinsics.lowerings import composed, composed_in, evaluate, libdevice
 from pygpulib.jit.intrinsics.scalars import Real
 from pygpulib.jit.ir.intrinsic import intrinsic
 
@@ -23,7 +17,7 @@ _ULP = {float32: 2.0, float64: 2.0}
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=composed(trig_single.sin_single, trig_double.sin_double),
+    cpu=composed_in("trig", "sin"),
     cuda=libdevice("sin"),
     ulp=_ULP,
     samples="angle",
@@ -36,7 +30,7 @@ def sin(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=composed(trig_single.cos_single, trig_double.cos_double),
+    cpu=composed_in("trig", "cos"),
     cuda=libdevice("cos"),
     ulp=_ULP,
     samples="angle",
@@ -49,7 +43,7 @@ def cos(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=composed(trig_single.tan_single, trig_double.tan_double),
+    cpu=composed_in("trig", "tan"),
     cuda=libdevice("tan"),
     ulp=_ULP,
     samples="angle",
@@ -62,7 +56,7 @@ def tan(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=composed(inverse_single.asin_single, inverse_double.asin_double),
+    cpu=composed_in("inverse", "asin"),
     cuda=libdevice("asin"),
     ulp=_ULP,
     samples="unit",
@@ -75,7 +69,7 @@ def asin(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=composed(inverse_single.acos_single, inverse_double.acos_double),
+    cpu=composed_in("inverse", "acos"),
     cuda=libdevice("acos"),
     ulp=_ULP,
     samples="unit",
@@ -88,7 +82,7 @@ def acos(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=composed(inverse_single.atan_single, inverse_double.atan_double),
+    cpu=composed_in("inverse", "atan"),
     cuda=libdevice("atan"),
     ulp=_ULP,
     spellings=(math.atan, np.arctan),
@@ -100,7 +94,7 @@ def atan(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(2),
-    cpu=composed(inverse_single.atan2_single, inverse_double.atan2_double),
+    cpu=composed_in("inverse", "atan2"),
     cuda=libdevice("atan2"),
     ulp=_ULP,
     samples="pair",
@@ -117,7 +111,7 @@ def _sine_and_cosine(x: Real) -> tuple[Real, Real]:
 
 @intrinsic(
     rule=rules.real_function(1, results=2),
-    cpu=composed(trig_single.sincos_single, trig_double.sincos_double),
+    cpu=composed_in("trig", "sincos"),
     cuda=composed(_sine_and_cosine, _sine_and_cosine),
     ulp=_ULP,
     samples="angle",
@@ -142,7 +136,7 @@ def _cosine_of_turns(x: float) -> float:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=composed(trig_single.sinpi_single, trig_double.sinpi_double),
+    cpu=composed_in("trig", "sinpi"),
     cuda=libdevice("sinpi"),
     ulp=_ULP,
     samples="angle",
@@ -154,7 +148,7 @@ def sinpi(x: Real) -> Real:
 
 @intrinsic(
     rule=rules.real_function(1),
-    cpu=composed(trig_single.cospi_single, trig_double.cospi_double),
+    cpu=composed_in("trig", "cospi"),
     cuda=libdevice("cospi"),
     ulp=_ULP,
     samples="angle",

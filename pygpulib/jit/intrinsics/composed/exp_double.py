@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pygpulib.jit.intrinsics.bits import float_bits
 from pygpulib.jit.intrinsics.composed.coefficients import EXP_DOUBLE, EXP_MEDIUM
-from pygpulib.jit.intrinsics.composed.parts import power_of_two_double
+from pygpulib.jit.intrinsics.composed.parts_double import power_of_two_double
 from pygpulib.jit.intrinsics.composed.polynomial import polynomial
 from pygpulib.jit.intrinsics.composed.select import at_least, at_most
 from pygpulib.jit.intrinsics.floating import fma

@@ -7,7 +7,7 @@ import numpy as np
 from pygpulib.jit.intrinsics.bits import float_bits
 from pygpulib.jit.intrinsics.composed.coefficients import EXP_SINGLE
 from pygpulib.jit.intrinsics.composed.exp_double import expm1_medium
-from pygpulib.jit.intrinsics.composed.parts import power_of_two_single
+from pygpulib.jit.intrinsics.composed.parts_single import power_of_two_single
 from pygpulib.jit.intrinsics.composed.polynomial import polynomial
 from pygpulib.jit.intrinsics.composed.select import at_least, at_most
 from pygpulib.jit.intrinsics.floating import fma

@@ -13,7 +13,7 @@ import numpy as np
 
 from pygpulib.jit.intrinsics.bits import bits_float, float_bits
 from pygpulib.jit.intrinsics.composed.coefficients import LOG_DOUBLE, LOG_MEDIUM
-from pygpulib.jit.intrinsics.composed.parts import power_of_two_double
+from pygpulib.jit.intrinsics.composed.parts_double import power_of_two_double
 from pygpulib.jit.intrinsics.composed.polynomial import polynomial
 from pygpulib.jit.intrinsics.floating import fma
 from pygpulib.jit.intrinsics.scalars import Double, Whole

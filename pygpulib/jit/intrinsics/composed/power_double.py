@@ -15,7 +15,7 @@ from pygpulib.jit.intrinsics.composed.exp_double import (
     scale_double,
 )
 from pygpulib.jit.intrinsics.composed.log_double import LN2_REST, LN2_SHORT, split_power
-from pygpulib.jit.intrinsics.composed.parts import frexp_double, power_of_two_double
+from pygpulib.jit.intrinsics.composed.parts_double import frexp_double, power_of_two_double
 from pygpulib.jit.intrinsics.composed.polynomial import polynomial
 from pygpulib.jit.intrinsics.composed.select import at_least, at_most
 from pygpulib.jit.intrinsics.floating import copysign, floor, fma, sqrt

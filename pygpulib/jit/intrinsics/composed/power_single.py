@@ -10,7 +10,7 @@ from pygpulib.jit.intrinsics.bits import float_bits
 from pygpulib.jit.intrinsics.composed.coefficients import CBRT_SEED
 from pygpulib.jit.intrinsics.composed.exp_double import SHIFT, SHIFT_BITS, exp_medium
 from pygpulib.jit.intrinsics.composed.log_double import log_medium
-from pygpulib.jit.intrinsics.composed.parts import frexp_double, power_of_two_double
+from pygpulib.jit.intrinsics.composed.parts_double import frexp_double, power_of_two_double
 from pygpulib.jit.intrinsics.composed.polynomial import polynomial
 from pygpulib.jit.intrinsics.composed.power_double import CBRT_2, CBRT_4, THIRD
 from pygpulib.jit.intrinsics.composed.select import at_least, at_most
