@@ -312,8 +312,7 @@ class Arithmetic:
         if target.is_signed:
             return signed
         unsigned = self._saturating("fptoui", source, dtypes.uint64, width, value)
-        if source.bits == 16:
-            return signed
+        # In float16, the bound rounds to infinity, which is right: nothing smaller reaches it.
         is_big = self._op("fcmp oge", source, width, value, self.number(2.0**63, source, width))
         return self.select(target, width, is_big, unsigned, signed)
 

@@ -44,7 +44,8 @@ def constant(value: bool | float, dtype: DType) -> str:
     if not dtype.is_float:
         return str(int(value))
     if dtype.llvm == "half":
-        bits = int(np.array(value, np.float16).view(np.uint16))
+        with np.errstate(over="ignore"):
+            bits = int(np.array(value, np.float16).view(np.uint16))
         return f"0xH{bits:04X}"
     with np.errstate(over="ignore"):
         rounded = float(np.float32(value)) if dtype.llvm == "float" else float(value)
