@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 
 import numpy as np
@@ -31,7 +30,6 @@ def composed(single: Callable[..., object], double: Callable[..., object]) -> Co
     return Compose({float32: single, float64: double})
 
 
-@dataclass(frozen=True, slots=True)
 class _Later(Mapping[DType, Callable[..., object]]):
     """The functions of a pair of modules of ``composed``, imported when they are needed.
 
@@ -39,8 +37,11 @@ class _Later(Mapping[DType, Callable[..., object]]):
     ``log``.
     """
 
-    family: str
-    name: str
+    __slots__ = ("family", "name")
+
+    def __init__(self, family: str, name: str) -> None:
+        self.family = family
+        self.name = name
 
     def __getitem__(self, dtype: DType) -> Callable[..., object]:
         precision = _PRECISIONS[dtype]
