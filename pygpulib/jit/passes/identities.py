@@ -185,7 +185,7 @@ def _equal_of_float_binary(op: ir.Binary, definitions: Definitions) -> ir.Value 
 
 
 def _is_zero(number: Number | None, sign: float) -> bool:
-    return number == 0 and math.copysign(1.0, number or 0.0) == sign
+    return number is not None and number == 0 and math.copysign(1.0, number) == sign
 
 
 _REFLEXIVE = (ir.CompareKind.EQ, ir.CompareKind.LE, ir.CompareKind.GE)
