@@ -11,11 +11,12 @@ that keeps moving given up for the bound of the type.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pygpulib.core.dtypes import DType
 from pygpulib.jit.ir import ops as ir
+from pygpulib.jit.passes.accumulators import Accumulators
 from pygpulib.jit.passes.intervals import (
     Interval,
     binary_interval,
@@ -94,6 +95,28 @@ class _Exits:
 
     results: list[Interval | None]
     carried: list[Interval | None]
+    passed: list[tuple[ir.Value, ...]] = field(default_factory=list)
+    is_broken: bool = False
+
+
+@dataclass(slots=True)
+class _Carried:
+    """A carried integer of the loop being walked: where it stands, and how it starts."""
+
+    position: int
+    param: ir.Value
+    init: Interval
+    is_bounded: bool = False
+
+
+def _widen(old: Interval, joined: Interval, whole: Interval, rounds: int) -> Interval:
+    """Return a guess for where an interval ends that has begun to grow."""
+    if rounds >= _MAX_ROUNDS:
+        return whole
+    if rounds == 1:
+        return joined
+    low = old.low if joined.low == old.low else 0 if joined.low >= 0 else whole.low
+    return Interval(low, old.high if joined.high == old.high else whole.high)
 
 
 class _Finder:
@@ -108,6 +131,7 @@ class _Finder:
         # What conditions have narrowed for the blocks that are open: values and their intervals
         # before, to be put back when the block ends.
         self.narrowed: list[tuple[ir.Value, Interval]] = []
+        self.sums = Accumulators(self.definitions, self.ranges)
 
     def walk(self, block: ir.Block) -> None:
         """Analyse a block; what conditions say holds up to its end."""
@@ -199,18 +223,16 @@ class _Finder:
             else:
                 gone = truth
             self._restore(mark)
-        self._set(op.results, found)
-        for result in op.results:
-            self.definitions[result] = op
+        self._set(op, found)
         if gone is not None and ends:
             self._assume(op.condition, not gone)
 
     def for_(self, op: ir.For) -> None:
         induction, *carried = op.body.params
         self.ranges[induction] = self._induction(op)
-        exits = self._walk_loop(op.body, tuple(carried), op.inits, len(op.results))
+        exits = self._walk_loop(op, tuple(carried))
         self._join(exits.results, tuple(carried))
-        self._set(op.results, exits.results)
+        self._set(op, exits.results)
 
     def _induction(self, op: ir.For) -> Interval:
         start, stop, step = self.ranges[op.start], self.ranges[op.stop], self.ranges[op.step]
@@ -221,83 +243,92 @@ class _Finder:
         return downwards if step.high <= 0 else upwards.join(downwards)
 
     def loop(self, op: ir.Loop) -> None:
-        exits = self._walk_loop(op.body, op.body.params, op.inits, len(op.results))
-        self._set(op.results, exits.results)
+        exits = self._walk_loop(op, op.body.params)
+        self._set(op, exits.results)
 
-    def _walk_loop(
-        self,
-        body: ir.Block,
-        params: tuple[ir.Value, ...],
-        inits: tuple[ir.Value, ...],
-        result_count: int,
-    ) -> _Exits:
+    def _walk_loop(self, op: ir.For | ir.Loop, params: tuple[ir.Value, ...]) -> _Exits:
         """Walk a body until the carried values stay within what was assumed of them."""
+        self.sums.block_params.update(op.body.params)
         tracked = [
-            (position, param)
+            _Carried(position, param, self.ranges[op.inits[position]])
             for position, param in enumerate(params)
             if range_of_type(param.type) is not None
         ]
-        for position, param in tracked:
+        for each in tracked:
             # What an earlier walk of the surrounding loop found is a good guess.
-            init = self.ranges[inits[position]]
-            self.heads[param] = self.heads.get(param, init).join(init)
+            self.heads[each.param] = self.heads.get(each.param, each.init).join(each.init)
+            self._bound_sum(op, each)
         rounds = 0
         is_tightened = False
         while True:
-            for _, param in tracked:
-                self.ranges[param] = self.heads[param]
-            self.loops.append(_Exits([None] * result_count, [None] * len(params)))
-            self.walk(body)
+            for each in tracked:
+                self.ranges[each.param] = self.heads[each.param]
+            self.loops.append(_Exits([None] * len(op.results), [None] * len(params)))
+            self.walk(op.body)
             exits = self.loops.pop()
+            if isinstance(op, ir.For):
+                self.sums.note(op.body.params[0], exits.passed, is_broken=exits.is_broken)
             rounds += 1
-            if self._grow_heads(tracked, exits.carried, rounds):
+            if self._grow_heads(op, tracked, exits.carried, rounds):
                 continue
-            if is_tightened or rounds <= 2 or not self._tighten_heads(tracked, inits, exits):
+            if is_tightened or rounds <= 2 or not self._tighten_heads(tracked, exits.carried):
                 return exits
             is_tightened = True
 
-    def _tighten_heads(
-        self, tracked: list[tuple[int, ir.Value]], inits: tuple[ir.Value, ...], exits: _Exits
-    ) -> bool:
-        """Take back what widening overshot: what is passed is all that can come."""
-        is_news = False
-        for position, param in tracked:
-            passed = exits.carried[position]
-            if passed is not None:
-                tight = self.ranges[inits[position]].join(passed)
-                is_news = is_news or tight != self.heads[param]
-                self.heads[param] = tight
-        return is_news
+    def _bound_sum(self, op: ir.For | ir.Loop, carried: _Carried) -> bool:
+        """Take the bound of a sum for the head, if there is one; then it needs no more checks."""
+        added = self.sums.bound(op, carried.position) if isinstance(op, ir.For) else None
+        if added is None:
+            return False
+        init = carried.init
+        head = Interval(init.low + added.low, init.high + added.high)
+        if not head.is_inside(self.ranges.__missing__(carried.param)):
+            return False
+        self.heads[carried.param] = head
+        carried.is_bounded = True
+        return True
 
     def _grow_heads(
-        self, tracked: list[tuple[int, ir.Value]], nexts: list[Interval | None], rounds: int
+        self,
+        op: ir.For | ir.Loop,
+        tracked: list[_Carried],
+        nexts: list[Interval | None],
+        rounds: int,
     ) -> bool:
         """Take what the body passes on into account; return whether that is news."""
         grown = False
-        for position, param in tracked:
-            old, new = self.heads[param], nexts[position]
-            if new is None or new.is_inside(old):
+        for each in tracked:
+            old, new = self.heads[each.param], nexts[each.position]
+            if each.is_bounded or new is None or new.is_inside(old):
                 continue
             grown = True
-            joined = old.join(new)
-            whole = self.ranges.__missing__(param)
-            if rounds >= _MAX_ROUNDS:
-                joined = whole
-            elif rounds > 1:
-                low = old.low if joined.low == old.low else 0 if joined.low >= 0 else whole.low
-                joined = Interval(low, old.high if joined.high == old.high else whole.high)
-            self.heads[param] = joined
+            if rounds > 1 or not self._bound_sum(op, each):
+                whole = self.ranges.__missing__(each.param)
+                self.heads[each.param] = _widen(old, old.join(new), whole, rounds)
         return grown
+
+    def _tighten_heads(self, tracked: list[_Carried], nexts: list[Interval | None]) -> bool:
+        """Take back what widening overshot: what is passed is all that can come."""
+        is_news = False
+        for each in tracked:
+            passed = nexts[each.position]
+            if passed is not None and not each.is_bounded:
+                tight = each.init.join(passed)
+                is_news = is_news or tight != self.heads[each.param]
+                self.heads[each.param] = tight
+        return is_news
 
     def scope(self, op: ir.Scope) -> None:
         self.scopes.append(_Exits([None] * len(op.results), []))
         self.walk(op.body)
-        self._set(op.results, self.scopes.pop().results)
+        self._set(op, self.scopes.pop().results)
 
     def continue_(self, op: ir.Continue) -> None:
+        self.loops[-1].passed.append(op.values)
         self._join(self.loops[-1].carried, op.values)
 
     def break_(self, op: ir.Break) -> None:
+        self.loops[-1].is_broken = True
         self._join(self.loops[-1].results, op.values)
 
     def return_(self, op: ir.Return) -> None:
@@ -310,8 +341,9 @@ class _Finder:
                 old, new = joined[position], self.ranges[value]
                 joined[position] = new if old is None else old.join(new)
 
-    def _set(self, results: tuple[ir.Value, ...], joined: list[Interval | None]) -> None:
-        for result, interval in zip(results, joined, strict=True):
+    def _set(self, op: ir.If | ir.For | ir.Loop | ir.Scope, joined: list[Interval | None]) -> None:
+        for result, interval in zip(op.results, joined, strict=True):
+            self.definitions[result] = op
             if interval is not None:
                 self.ranges[result] = interval
 

@@ -227,8 +227,7 @@ def test_carried_values_widen_only_where_they_grow():
     bounds = [p.number(0), p.n, p.number(1)]
     params, results = loop(p, bounds, [p.number(n) for n in (0, 7, 4)], body)
     ranges = p.ranges()
-    # The counter may wrap as far as anybody can tell.
-    assert ranges[params[1]] == (-MAX64 - 1, MAX64)
+    assert ranges[params[1]] == (0, MAX64)
     assert ranges[params[2]] == ranges[results[1]] == (0, 99)
     assert ranges[params[3]] == ranges[results[2]] == (4, 4)
 
@@ -264,6 +263,60 @@ def test_a_counter_is_bounded_by_its_limit_not_by_its_type():
         p.b.append(ir.Continue((p.b.binary(K.ADD, count, p.number(1)),)))
     p.b.append(ir.Loop((p.number(0),), ir.Block((count,), tuple(ops)), ()))
     assert p.ranges()[count] == (0, 200)
+
+
+def small_loop(p, inits, make_body, count=3):
+    bounds = [p.number(-1), p.number(count - 1), p.number(1)]
+    return loop(p, bounds, inits, make_body)
+
+
+def test_sums_in_short_loops_are_bounded():
+    p = Program()
+    byte = p.b.cast(p.load(U8), I64)
+
+    def conditionally(total):
+        result = ir.Value(I64)
+        with p.b.collect() as then_ops:
+            p.b.append(ir.Yield((p.b.binary(K.ADD, byte, total),)))
+        blocks = [ir.Block((), tuple(then_ops)), ir.Block((), (ir.Yield((total,)),))]
+        p.b.append(ir.If(p.b.compare(C.GT, byte, p.number(9)), *blocks, (result,)))
+        return result
+
+    def outer(i, total):
+        _, results = small_loop(p, [total], lambda j, inner: [conditionally(inner)])
+        return results
+
+    _, results = small_loop(p, [p.number(7)], outer, count=4)
+    assert p.ranges()[results[0]] == (7, 7 + 4 * 3 * 255)
+
+
+def test_a_sum_of_what_depends_on_the_sum_is_not_bounded():
+    p = Program()
+    byte = p.b.cast(p.load(U8), I64)
+
+    def doubled(i, total):
+        return [p.b.binary(K.ADD, total, total)]
+
+    def coupled(i, first, second):
+        return [p.b.binary(K.ADD, first, second), p.b.binary(K.ADD, second, byte)]
+
+    def guarded(i, total):
+        """Add ``byte`` where it is less than the sum: the guard must not count as a bound."""
+        result = ir.Value(I64)
+        with p.b.collect() as then_ops:
+            p.b.append(ir.Yield((p.b.binary(K.ADD, total, byte),)))
+        blocks = [ir.Block((), tuple(then_ops)), ir.Block((), (ir.Yield((total,)),))]
+        p.b.append(ir.If(p.b.compare(C.LT, byte, total), *blocks, (result,)))
+        return [result]
+
+    _, one = small_loop(p, [p.number(1)], doubled)
+    _, two = small_loop(p, [p.number(1), p.number(1)], coupled)
+    _, three = small_loop(p, [p.number(5)], guarded)
+    ranges = p.ranges()
+    assert ranges[one[0]] == (-MAX64 - 1, MAX64)
+    assert ranges[two[0]].high == MAX64
+    assert ranges[two[1]] == (1, 1 + 3 * 255)
+    assert ranges[three[0]] == (5, 5 + 3 * 255)
 
 
 def test_results_of_scopes_join_their_returns():
