@@ -16,15 +16,15 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
+from pygpulib._record import record
 from pygpulib.errors import ArgumentError
 
 BACKENDS = ("auto", "cpu", "cuda")
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Config:
     """The options of this process, read once.
 

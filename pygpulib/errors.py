@@ -7,10 +7,10 @@ says what to do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from pygpulib._record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Span:
     """A range of source text, as Python's own AST counts it (lines from 1, columns from 0)."""
 

@@ -5,10 +5,11 @@ Shared code asks a `Driver` and never which back end it has.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
+
+from pygpulib._record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,7 +28,7 @@ LEGACY_DEFAULT_STREAM = 1
 PER_THREAD_DEFAULT_STREAM = 2
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class LaunchShape:
     """How many threads a kernel runs in.
 
@@ -69,7 +70,7 @@ class MemoryInfo(NamedTuple):
     total: int
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class DeviceProperties:
     """What is known of a device.
 

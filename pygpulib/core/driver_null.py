@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pygpulib._record import record
 from pygpulib.core.driver import DeviceProperties, HostArray, MemoryInfo
 from pygpulib.core.memory import Buffer
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _DLPACK_EXTENSION_DEVICE = 12
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Call:
     """One request to the driver.
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pygpulib._record import record
 from pygpulib.errors import DTypeError
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ class Kind(Enum):
     COMPLEX = "c"
 
 
-@dataclass(frozen=True)
+@record(eq=True)
 class DType:
     """One element type.
 
@@ -98,10 +97,10 @@ class DType:
         """Whether this is a complex type."""
         return self.kind is Kind.COMPLEX
 
-    @cached_property
+    @property
     def numpy(self) -> np.dtype[np.generic]:
         """The NumPy dtype, in native byte order."""
-        return np.dtype(self.name)
+        return _NUMPY[self.name]
 
     @property
     def component(self) -> DType:

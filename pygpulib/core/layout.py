@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 import operator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pygpulib._record import record
 from pygpulib.errors import ArgumentError, ArgumentTypeError, AxisError, ShapeError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Shape = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Layout:
     """Where the elements of an array lie.
 

@@ -6,9 +6,9 @@ import ctypes
 import functools
 import sys
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
+from pygpulib._record import record
 from pygpulib.core.device import current_driver
 from pygpulib.errors import (
     ArgumentError,
@@ -40,7 +40,7 @@ _MAX_CONFIGURED = 128
 _MAX_SHORT_CUTS = 4
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Specialization:
     """A kernel compiled for one list of parameter types.
 

@@ -6,12 +6,12 @@ import ctypes
 import operator
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pygpulib._record import record
 from pygpulib.core.array import ndarray
 from pygpulib.core.device import current_driver
 from pygpulib.core.driver import LaunchShape
@@ -27,7 +27,7 @@ _AXES = "xyz"
 _EXAMPLE = "write kernel[blocks_per_grid, threads_per_block](...), for example kernel[32, 256](...)"
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class LaunchConfig:
     """What stands in the brackets of ``kernel[grid, block, stream, sharedmem]``.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from pygpulib._record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class CompileOptions:
     """What ``cuda.jit`` was asked for; part of the key of a specialization.
 

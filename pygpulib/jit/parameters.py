@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pygpulib._record import record
 from pygpulib.errors import LaunchTypeError, UnsupportedFeatureError
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _HAS_VARARGS, _HAS_KEYWORDS = 0x04, 0x08
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Parameters:
     """What a Python function takes.
 

@@ -7,11 +7,11 @@ kernel, and each flat value takes one 8-byte word of the argument block, in its 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pygpulib._record import record
 from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
 from pygpulib.errors import ArgumentError
@@ -30,7 +30,7 @@ class Type:
         """Return the types of the IR values that make up one value of this type."""
         raise NotImplementedError
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any) -> Any:  # noqa: ANN401 - types or numbers
         """Return a signature; scalar types also convert a number."""
         for argument in arguments:
             if not isinstance(argument, Type):
@@ -41,7 +41,7 @@ class Type:
         return FunctionSignature(self, tuple(arguments))
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class ScalarType(Type):
     """A number, real or complex, or a truth value."""
 
@@ -58,7 +58,7 @@ class ScalarType(Type):
         part = self.dtype.component
         return (part, part) if self.dtype.is_complex else (part,)
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any) -> Any:  # noqa: ANN401 - types or numbers
         """Convert one number to a NumPy scalar, or make a signature."""
         if len(arguments) == 1 and not isinstance(arguments[0], Type):
             return self.dtype.numpy.type(arguments[0])
@@ -81,7 +81,7 @@ class ScalarType(Type):
         return ArrayType(self.dtype, len(slices), layout)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class ArrayType(Type):
     """An array: element type, number of dimensions, layout ``C``, ``F`` or ``A`` (any)."""
 
@@ -102,7 +102,7 @@ class ArrayType(Type):
         return (ir.Pointer(), *(dtypes.int64,) * (2 * self.ndim))
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class TupleType(Type):
     """A tuple; ``cls`` is the namedtuple class, if it is one."""
 
@@ -116,11 +116,11 @@ class TupleType(Type):
         return str(self)
 
     def flat(self) -> tuple[ir.Type, ...]:
-        """The items one after the other."""
+        """Return the items one after the other."""
         return tuple(part for item in self.items for part in item.flat())
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class NoneType(Type):
     """The type of ``None``, and of functions that return nothing."""
 
@@ -135,7 +135,7 @@ class NoneType(Type):
         return ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class FunctionSignature:
     """Parameter types and result type; ``result`` is None where it is to be inferred."""
 

@@ -22,6 +22,7 @@ from pygpulib.jit.frontend import (
     methods,
     operators,
     tuples,
+    warp_calls,
 )
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.functions import (
@@ -46,7 +47,7 @@ from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.intrinsic import Intrinsic, find_intrinsic
 
 # Importing these fills the tables that `find_handler` and `find_intrinsic` read.
-_LOADED = (builtins, catalogue, operators)
+_LOADED = (builtins, catalogue, operators, warp_calls)
 
 _INTEGRAL = frozenset({"floor", "ceil", "trunc", "rint"})
 """The intrinsics whose results are whole numbers, and may serve as indices."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 from pygpulib.errors import KernelTypeError
 from pygpulib.jit import types
@@ -56,8 +56,28 @@ def compile_function(
         result_types=(frame.result_type or types.none).flat(),
         numeric=ir.NumericOptions(contract=options.fma, fastmath=options.fastmath),
         errors=tuple(ctx.errors),
+        param_ranges=_extent_ranges(argument_types, iter(params)),
         span=ctx.builder.span,
     )
+
+
+# No array has more elements: they would not fit the address space.
+_MAX_EXTENT = 1 << 62
+
+
+def _extent_ranges(
+    argument_types: Iterable[types.Type], params: Iterator[ir.Value]
+) -> dict[ir.Value, tuple[int, int]]:
+    """Return the ranges of the array extents among flat parameters."""
+    ranges: dict[ir.Value, tuple[int, int]] = {}
+    for type_ in argument_types:
+        if isinstance(type_, types.TupleType):
+            ranges.update(_extent_ranges(type_.items, params))
+            continue
+        flat = [next(params) for _ in type_.flat()]
+        if isinstance(type_, types.ArrayType):
+            ranges.update(dict.fromkeys(flat[1 : 1 + type_.ndim], (0, _MAX_EXTENT)))
+    return ranges
 
 
 def resolve_result_type(

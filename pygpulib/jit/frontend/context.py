@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from pygpulib._record import field, record
 from pygpulib.errors import CompileError, Span, UndefinedNameError
 from pygpulib.jit import types
 from pygpulib.jit.frontend.values import Operand
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Source:
     """A Python function as the front end sees it.
 
@@ -43,7 +43,7 @@ class Source:
     outer: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class CallKey:
     """What one compilation of a function depends on.
 
@@ -65,7 +65,7 @@ class CallKey:
     site: ast.AST | None = None
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class LoopState:
     """One attempt to compile a loop with certain types of its carried variables.
 
@@ -99,7 +99,7 @@ class LoopState:
     doubted: set[str] = field(default_factory=set)
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Frame:
     """One function whose body is being compiled: the kernel, or an inlined function.
 

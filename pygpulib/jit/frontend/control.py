@@ -8,10 +8,9 @@ joined type first.
 from __future__ import annotations
 
 import ast
-import dataclasses
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 
+from pygpulib._record import record, replace
 from pygpulib.errors import InternalError, KernelTypeError
 from pygpulib.jit import types
 from pygpulib.jit.frontend import forms, inference
@@ -24,7 +23,7 @@ _RESULT = "<result>"  # the hidden variable that carries the value of a conditio
 _MAX_ATTEMPTS = 40
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Path:
     """What one path of control compiled to."""
 
@@ -209,7 +208,7 @@ def _with_literal(operand: Operand, paths: list[Path], name: str) -> Operand:
     sources = [source for path in paths if (source := bound(path.variables, name)) is not None]
     literals = [source.literal if isinstance(source, Number) else None for source in sources]
     if len({repr(literal) for literal in literals}) == 1:
-        return dataclasses.replace(operand, literal=literals[0])
+        return replace(operand, literal=literals[0])
     return operand
 
 
@@ -259,7 +258,7 @@ def pack(
 # ------------------------------------------------------------------------------------------ loops
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Loop:
     """What a loop statement is to its compilation.
 
@@ -284,7 +283,7 @@ class Loop:
     step: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Body:
     """The body of a loop with stable types of the carried variables."""
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pygpulib._record import field, record
 from pygpulib.core.dtypes import DType
 from pygpulib.jit import types
 from pygpulib.jit.frontend import inference, values
@@ -39,7 +39,7 @@ class CompileTimeForm(types.Type):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class RangeForm(CompileTimeForm):
     """A ``range`` of an integer dtype."""
 
@@ -53,7 +53,7 @@ class RangeForm(CompileTimeForm):
         return (self.dtype,) * 3
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class SliceForm(CompileTimeForm):
     """A ``slice``, with the dtypes of those of its three parts that are there."""
 
@@ -67,7 +67,7 @@ class SliceForm(CompileTimeForm):
         return tuple(part for part in self.parts if part is not None)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class MethodForm(CompileTimeForm):
     """A method looked up on a value."""
 
@@ -82,7 +82,7 @@ class MethodForm(CompileTimeForm):
         return self.receiver.flat()
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class ConstantForm(CompileTimeForm):
     """One certain Python object or string."""
 
@@ -101,7 +101,7 @@ class ConstantForm(CompileTimeForm):
         return ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class ClosureForm(CompileTimeForm):
     """One certain inner function, with the forms of its default values."""
 
@@ -119,7 +119,7 @@ class ClosureForm(CompileTimeForm):
         return tuple(part for _, form in self.defaults for part in form.flat())
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Conflict(CompileTimeForm):
     """Values that do not go together met; ``problem`` is what to tell whoever uses the result."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NoReturn
 
+from pygpulib._record import record
 from pygpulib.core import dtypes
 from pygpulib.errors import KernelTypeError
 from pygpulib.jit.frontend import arithmetic, arrays, expressions, forms, inference, scope, tuples
@@ -17,7 +17,7 @@ from pygpulib.jit.ir import ops as ir
 _UNROLL_LIMIT = 16
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Sequence:
     """Some items in order.
 

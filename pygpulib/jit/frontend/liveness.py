@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
+
+from pygpulib._record import field, record
 
 Names = frozenset[str]
 _NONE: Names = frozenset()
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Liveness:
     """The variables that may be read after a statement, per ``if``, ``for`` and ``while``.
 

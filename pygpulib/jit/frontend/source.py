@@ -6,9 +6,9 @@ import ast
 import builtins
 import linecache
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from types import CodeType, FunctionType, MethodType
 
+from pygpulib._record import record
 from pygpulib.errors import (
     ArgumentTypeError,
     SourceUnavailableError,
@@ -23,7 +23,7 @@ _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
 _CACHE_LIMIT = 1024
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class _Parsed:
     """What depends on the code only, not on captured values."""
 

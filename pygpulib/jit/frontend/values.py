@@ -7,9 +7,9 @@ scalars and pointers; see :meth:`pygpulib.jit.types.Type.flat` for the flat form
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pygpulib._record import record
 from pygpulib.core.dtypes import DType
 from pygpulib.jit import types
 from pygpulib.jit.ir import ops as ir
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pygpulib.jit.frontend.context import Frame
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Number:
     """A real number or truth value; ``literal`` is its Python value where that is known."""
 
@@ -34,7 +34,7 @@ class Number:
         return self.value.type
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Complex:
     """A complex number as two floats; ``dtype`` is the complex type."""
 
@@ -43,7 +43,7 @@ class Complex:
     dtype: DType
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Array:
     """An array or a view of one: shape and strides (bytes) are int64.
 
@@ -58,7 +58,7 @@ class Array:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Tuple:
     """A tuple; ``cls`` is the namedtuple class, if it is one."""
 
@@ -66,26 +66,26 @@ class Tuple:
     cls: Callable[..., tuple[object, ...]] | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class NoneValue:
     """``None``."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Text:
     """A string known now."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Object:
     """A Python object known now: a module, a function, a type, a class, an intrinsic."""
 
     value: object
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Closure:
     """A function defined inside the kernel (``def`` or ``lambda``).
 
@@ -98,7 +98,7 @@ class Closure:
     defaults: tuple[tuple[str, Operand], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Range:
     """``range(start, stop, step)``; all of one integer dtype."""
 
@@ -107,7 +107,7 @@ class Range:
     step: Number
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Slice:
     """``slice(start, stop, step)``; None where left out."""
 
@@ -116,7 +116,7 @@ class Slice:
     step: Number | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Method:
     """A method looked up on a value (``z.conjugate``), not yet called."""
 
@@ -124,7 +124,7 @@ class Method:
     name: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Unbound:
     """A variable that no path has assigned yet, or whose values on two paths do not go together.
 

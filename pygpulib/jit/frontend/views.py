@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from pygpulib._record import record
 from pygpulib.core import dtypes
 from pygpulib.errors import KernelTypeError
 from pygpulib.jit import types
@@ -15,7 +15,7 @@ from pygpulib.jit.frontend.values import Array, NoneValue, Number, Object, Opera
 from pygpulib.jit.ir import ops as ir
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Extract:
     """A slice after clamping: where it starts, how many elements it has, and its step."""
 
@@ -25,7 +25,7 @@ class Extract:
     is_full: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class NewAxis:
     """A dimension of extent 1 that the index inserts."""
 

@@ -13,7 +13,8 @@ from pygpulib.errors import PyGpuLibError
 from pygpulib.jit.ir.ops import Register
 
 
-def _only_in_kernels(name: str) -> NoReturn:
+def only_in_kernels(name: str) -> NoReturn:
+    """Raise the error of a name that means nothing on the host."""
     raise PyGpuLibError(
         f"cuda.{name} has a value only inside a kernel",
         help="use it in a function decorated with @cuda.jit",
@@ -31,7 +32,7 @@ class SpecialRegister:
         return f"cuda.{self.name}"
 
     def __int__(self) -> int:
-        _only_in_kernels(self.name)
+        only_in_kernels(self.name)
 
     __index__ = __int__
 
@@ -49,17 +50,17 @@ class ThreadVector:
     @property
     def x(self) -> int:
         """The value along the first axis, the one along which threads are neighbours."""
-        _only_in_kernels(f"{self.name}.x")
+        only_in_kernels(f"{self.name}.x")
 
     @property
     def y(self) -> int:
         """The value along the second axis."""
-        _only_in_kernels(f"{self.name}.y")
+        only_in_kernels(f"{self.name}.y")
 
     @property
     def z(self) -> int:
         """The value along the third axis."""
-        _only_in_kernels(f"{self.name}.z")
+        only_in_kernels(f"{self.name}.z")
 
 
 threadIdx = ThreadVector(  # noqa: N816
@@ -92,7 +93,7 @@ def grid(ndim: int) -> int:
         For ``ndim`` 1 the position along x; else the positions along x, y (and z), all int64.
     """
     del ndim
-    _only_in_kernels("grid")
+    only_in_kernels("grid")
 
 
 def gridsize(ndim: int) -> int:
@@ -109,4 +110,4 @@ def gridsize(ndim: int) -> int:
         For ``ndim`` 1 the number along x; else those along x, y (and z), all int64.
     """
     del ndim
-    _only_in_kernels("gridsize")
+    only_in_kernels("gridsize")

@@ -8,9 +8,10 @@ passes, both code generators, the interpreter, the tests and the documentation r
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from enum import Enum
 from typing import TypeVar
 
+from pygpulib._record import field, record
 from pygpulib.core.dtypes import DType
 from pygpulib.jit.ir.ops import Effect
 
@@ -20,7 +21,7 @@ Rule = Callable[[tuple[DType, ...]], "Signature | None"]
 """From operand dtypes (never complex) to the signature that applies, or None."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Signature:
     """Operand types after conversion, and result types, of one use of an intrinsic."""
 
@@ -28,7 +29,7 @@ class Signature:
     results: tuple[DType, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class LLVM:
     """Lower to an overloaded LLVM intrinsic that is one instruction on vectors too.
 
@@ -40,7 +41,7 @@ class LLVM:
     flags: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Extern:
     """Call a C function per lane, or a function of the device library.
 
@@ -50,23 +51,23 @@ class Extern:
     symbols: Mapping[DType, str]
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Compose:
     """Expand to a function written in the kernel language, per dtype of the first operand."""
 
     functions: Mapping[DType, Callable[..., object]]
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Emit:
     """The code generator has code of its own for it, under this name."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Unsupported:
-    """This back end cannot do it, and why."""
+    """Say that the back end cannot do it, and why."""
 
     reason: str
 
@@ -74,7 +75,15 @@ class Unsupported:
 Lowering = LLVM | Extern | Compose | Emit | Unsupported
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+class WarpResult(Enum):
+    """Whether the lanes of a warp all get the same result."""
+
+    VARYING = "varying"
+    UNIFORM = "uniform"
+    AS_LAST_OPERAND = "as the last operand"
+
+
+@record
 class Intrinsic:
     """Everything that is known about one intrinsic.
 
@@ -96,6 +105,8 @@ class Intrinsic:
         Name of the input generator that the tests use (``"real"``, ``"positive"``, ...).
     spellings : tuple
         The Python objects that mean it in a kernel (``math.sin``, ``numpy.sin``, ...).
+    warp_result : WarpResult
+        For intrinsics of a warp: whether all its lanes get the same.
     """
 
     name: str
@@ -107,13 +118,14 @@ class Intrinsic:
     ulp: Mapping[DType, float] = field(default_factory=dict)
     samples: str = "real"
     spellings: tuple[object, ...] = ()
+    warp_result: WarpResult = WarpResult.VARYING
 
 
 REGISTRY: dict[str, Intrinsic] = {}
 _BY_SPELLING: dict[int, Intrinsic] = {}
 
 
-def intrinsic(
+def intrinsic(  # noqa: PLR0913 - one keyword per field of the record
     *,
     rule: Rule,
     cpu: Lowering,
@@ -123,12 +135,13 @@ def intrinsic(
     samples: str = "real",
     spellings: tuple[object, ...] = (),
     name: str = "",
+    warp_result: WarpResult = WarpResult.VARYING,
 ) -> Callable[[F], F]:
     """Register the decorated function as the reference meaning of a new intrinsic.
 
     Parameters
     ----------
-    rule, cpu, cuda, effect, ulp, samples
+    rule, cpu, cuda, effect, ulp, samples, warp_result
         See :class:`Intrinsic`.
     spellings : tuple
         Python objects other than the function itself that mean the intrinsic.
@@ -152,6 +165,7 @@ def intrinsic(
             ulp=ulp or {},
             samples=samples,
             spellings=(*spellings, function),
+            warp_result=warp_result,
         )
         if record.name in REGISTRY:
             raise ValueError(f"two intrinsics are named {record.name}")

@@ -13,10 +13,10 @@ Integers are two's complement and wrap. A *thread* below is one CUDA thread.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from pygpulib._record import field, record
 from pygpulib.core.dtypes import DType
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class AddressSpace(Enum):
     CONSTANT = "constant"
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Pointer:
     """The type of an address; it does not say what lies there."""
 
@@ -50,7 +50,7 @@ class Pointer:
 Type = DType | Pointer
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Value:
     """A value: defined once, compared by identity.
 
@@ -79,7 +79,7 @@ class Effect(IntEnum):
     """Other threads take part."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Block:
     """A sequence of operations, the last of which is a terminator."""
 
@@ -92,7 +92,7 @@ class Block:
         return self.ops[-1]
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@record(kw_only=True)
 class _Op:
     """What all operations have."""
 
@@ -155,7 +155,7 @@ class CompareKind(Enum):
     GE = "ge"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Const(_Op):
     """A number known now. ``value`` is a Python bool, int or float in the range of the type."""
 
@@ -163,14 +163,14 @@ class Const(_Op):
     value: bool | int | float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Undefined(_Op):
     """Some value of the type; the program does not depend on which."""
 
     result: Value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Unary(_Op):
     """Apply a one-operand operation."""
 
@@ -179,7 +179,7 @@ class Unary(_Op):
     result: Value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Binary(_Op):
     """Apply a two-operand operation.
 
@@ -194,7 +194,7 @@ class Binary(_Op):
     strict: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Compare(_Op):
     """Compare two operands."""
 
@@ -204,7 +204,7 @@ class Compare(_Op):
     result: Value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Select(_Op):
     """``if_true`` where ``condition`` (bool) holds, else ``if_false``; both are evaluated."""
 
@@ -214,7 +214,7 @@ class Select(_Op):
     result: Value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Cast(_Op):
     """Convert a number to the type of the result.
 
@@ -227,7 +227,7 @@ class Cast(_Op):
     result: Value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Bitcast(_Op):
     """Read the bits of the operand as another type of the same size."""
 
@@ -235,7 +235,7 @@ class Bitcast(_Op):
     result: Value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Call(_Op):
     """Apply an intrinsic; its record says what it means, costs and does.
 
@@ -247,7 +247,7 @@ class Call(_Op):
     results: tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class CallFunction(_Op):
     """Call another function of the module (only recursion needs it; the rest is inlined)."""
 
@@ -279,7 +279,7 @@ class Register(Enum):
     WARPSIZE = "warpsize"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class ReadRegister(_Op):
     """Read a special register (int32, never negative)."""
 
@@ -299,7 +299,7 @@ class BarrierKind(Enum):
     GRID = "grid"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Barrier(_Op):
     """Wait for the other threads; memory written before is seen by them after."""
 
@@ -317,7 +317,7 @@ class FenceScope(Enum):
     SYSTEM = "system"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Fence(_Op):
     """Order this thread's memory accesses before and after."""
 
@@ -328,7 +328,7 @@ class Fence(_Op):
 # --------------------------------------------------------------------------------------- memory
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Access:
     """What the user calls an accessed array; for messages and reports only."""
 
@@ -336,7 +336,7 @@ class Access:
     dims: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class PointerAdd(_Op):
     """``pointer + index * scale`` bytes; index is int64, scale a positive constant."""
 
@@ -346,7 +346,7 @@ class PointerAdd(_Op):
     result: Value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Load(_Op):
     """Read the element at ``pointer + index * scale`` bytes; its type is the result's type.
 
@@ -363,7 +363,7 @@ class Load(_Op):
     effect: ClassVar[Effect] = Effect.READ
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Store(_Op):
     """Write ``value`` at ``pointer + index * scale`` bytes."""
 
@@ -375,7 +375,7 @@ class Store(_Op):
     effect: ClassVar[Effect] = Effect.WRITE
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class ConstantData(_Op):
     """The address of a C-contiguous array frozen into the program."""
 
@@ -383,7 +383,7 @@ class ConstantData(_Op):
     result: Value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Allocate(_Op):
     """Memory of a block (SHARED: one per execution site and block) or of a thread (LOCAL).
 
@@ -420,7 +420,7 @@ class AtomicKind(Enum):
     DECREMENT = "dec"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Atomic(_Op):
     """Change one element indivisibly; the result is its old value."""
 
@@ -438,7 +438,7 @@ class Atomic(_Op):
 # -------------------------------------------------------------------------------------- control
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class If(_Op):
     """Run one of two blocks; a block that ends in ``Yield`` gives the results."""
 
@@ -448,7 +448,7 @@ class If(_Op):
     results: tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class For(_Op):
     """Run ``body`` for an induction variable from ``start`` towards ``stop`` by ``step``.
 
@@ -467,7 +467,7 @@ class For(_Op):
     results: tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Loop(_Op):
     """Run ``body`` until ``Break``; ``body.params`` are the carried values."""
 
@@ -476,7 +476,7 @@ class Loop(_Op):
     results: tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Scope(_Op):
     """Run ``body`` once; a ``Return`` inside leaves this scope with these results.
 
@@ -488,7 +488,7 @@ class Scope(_Op):
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Yield(_Op):
     """End a block of an ``If`` with its results."""
 
@@ -496,7 +496,7 @@ class Yield(_Op):
     is_terminator: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Continue(_Op):
     """Go to the next iteration of the nearest loop with these carried values."""
 
@@ -504,7 +504,7 @@ class Continue(_Op):
     is_terminator: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Break(_Op):
     """Leave the nearest loop with these results."""
 
@@ -512,7 +512,7 @@ class Break(_Op):
     is_terminator: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Return(_Op):
     """Leave the nearest scope, or else the function, with these results."""
 
@@ -520,14 +520,14 @@ class Return(_Op):
     is_terminator: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Unreachable(_Op):
     """Control never comes here (both branches of an ``If`` before it left the block)."""
 
     is_terminator: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Raise(_Op):
     """End this thread with an error.
 
@@ -541,7 +541,7 @@ class Raise(_Op):
     is_terminator: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Print(_Op):
     """Write one line; ``parts`` are constant text or None for the next operand."""
 
@@ -587,7 +587,7 @@ Op = (
 # ------------------------------------------------------------------------------------- function
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class ErrorEntry:
     """An exception that a kernel can raise.
 
@@ -599,7 +599,7 @@ class ErrorEntry:
     span: Span | None
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class NumericOptions:
     """How floating-point operations may be rewritten.
 
@@ -615,7 +615,7 @@ class NumericOptions:
     fastmath: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Function:
     """A kernel, or a device function that could not be inlined.
 

@@ -6,7 +6,6 @@ definition, so that equal programs have equal text; an attribute that has its de
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Hashable, Iterator
 from enum import Enum
@@ -15,6 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from pygpulib._record import MISSING, fields
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.intrinsic import Intrinsic
 from pygpulib.jit.ir.rewrite import FieldKind, fields_of, operands_of, results_of
@@ -75,9 +75,8 @@ class _Names:
 def _function_lines(function: ir.Function) -> Iterator[str]:
     names = _Names()
     results = ", ".join(map(str, function.result_types))
-    options = "".join(
-        f" {name}={value}" for name, value in dataclasses.asdict(function.numeric).items()
-    )
+    numeric = function.numeric
+    options = f" contract={numeric.contract} fastmath={numeric.fastmath}"
     yield f"function {function.name}({names.declare(function.params)}) -> ({results}){options} {{"
     for number, entry in enumerate(function.errors):
         yield f"{_INDENT}error {number}: {entry.exception.__name__}({entry.message!r})"
@@ -136,11 +135,7 @@ def _mnemonic(class_name: str) -> str:
 
 @cache
 def _defaults(op_class: type[Any]) -> dict[str, object]:
-    return {
-        field.name: field.default
-        for field in dataclasses.fields(op_class)
-        if field.default is not dataclasses.MISSING
-    }
+    return {field.name: field.default for field in fields(op_class) if field.default is not MISSING}
 
 
 def _is_same(value: object, default: object) -> bool:

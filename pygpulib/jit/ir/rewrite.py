@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cache, partial
 from operator import attrgetter
 from typing import Any, cast
 
+from pygpulib._record import fields, replace
 from pygpulib.jit.ir.ops import (
     Binary,
     BinaryKind,
@@ -55,7 +55,7 @@ def _class_of(op: Op) -> Hashable:
 def fields_of(op_class: type[Any]) -> tuple[tuple[str, FieldKind], ...]:
     """Return the fields of an operation class and their kinds, without the span."""
     kinds = []
-    for field in dataclasses.fields(op_class):
+    for field in fields(op_class):
         if field.name == "span":
             continue
         if field.name == "result":
@@ -94,7 +94,7 @@ class _Readers(dict[type[Any], Reader]):
         return reader
 
     def _make(self, op_class: type[Any], names: tuple[tuple[str, bool], ...]) -> Reader:
-        optional = {f.name for f in dataclasses.fields(op_class) if "None" in str(f.type)}
+        optional = {f.name for f in fields(op_class) if "None" in str(f.type)}
         is_plain = optional.isdisjoint(name for name, _ in names)
         get: Any = attrgetter(*(name for name, _ in names)) if names else None
         match [is_several for _, is_several in names]:
@@ -175,7 +175,7 @@ def replace_values(op: Op, values: Mapping[Value, Value]) -> Op:
             changes[name] = tuple(values.get(value, value) for value in old)
         elif old is not None and old in values:
             changes[name] = values[old]
-    return dataclasses.replace(op, **changes)
+    return replace(op, **changes)
 
 
 def replace_blocks(op: Op, transform: Callable[[Block], Block]) -> Op:
@@ -186,7 +186,7 @@ def replace_blocks(op: Op, transform: Callable[[Block], Block]) -> Op:
         new = transform(old)
         if new is not old:
             changes[name] = new
-    return dataclasses.replace(op, **changes) if changes else op
+    return replace(op, **changes) if changes else op
 
 
 def substitute(block: Block, values: Mapping[Value, Value]) -> Block:
@@ -241,7 +241,7 @@ def rebuild_function(
 ) -> Function:
     """Return the function with its body rebuilt, see :func:`rebuild`."""
     body = rebuild(function.body, transform, {} if values is None else values)
-    return function if body is function.body else dataclasses.replace(function, body=body)
+    return function if body is function.body else replace(function, body=body)
 
 
 def clone(block: Block, values: Mapping[Value, Value] | None = None) -> Block:
@@ -285,7 +285,7 @@ def _clone_op(op: Op, mapping: dict[Value, Value]) -> Op:
             changes[name] = _fresh(old, mapping)
         elif kind is FieldKind.RESULTS:
             changes[name] = tuple(_fresh(value, mapping) for value in old)
-    return dataclasses.replace(op, **changes)
+    return replace(op, **changes)
 
 
 def is_pure(op: Op) -> bool:

@@ -7,9 +7,9 @@ operation are in :mod:`pygpulib.jit.ir.typing_rules`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NoReturn
 
+from pygpulib._record import record
 from pygpulib.core.dtypes import DType
 from pygpulib.errors import InternalError
 from pygpulib.jit.ir import ops as ir
@@ -58,7 +58,7 @@ def _fail(function: ir.Function, problem: str, where: str) -> NoReturn:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class _Targets:
     """The types that each terminator must bring; None where it is not allowed."""
 

@@ -7,8 +7,8 @@ not depend on carried values, its interval times the number of iterations bounds
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
+from pygpulib._record import field, record
 from pygpulib.core.dtypes import DType
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.passes.intervals import BOOLS, Interval, binary_interval, cast_interval
@@ -16,7 +16,7 @@ from pygpulib.jit.passes.intervals import BOOLS, Interval, binary_interval, cast
 _NOTHING = Interval(0, 0)
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Accumulators:
     """What is needed to follow a sum through branches and loops.
 

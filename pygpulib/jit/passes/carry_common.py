@@ -13,10 +13,9 @@ lead to those of dearer operations) but computed anew.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
+from pygpulib._record import field, record, replace
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.rewrite import (
     blocks_of,
@@ -85,7 +84,7 @@ def _has_dear_pair(body: ir.Block) -> bool:
     return False
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class _Exit:
     """A way to the next iteration: the operation, and the expressions available there."""
 
@@ -93,7 +92,7 @@ class _Exit:
     available: dict[object, ir.Value]
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class _LoopBody:
     """What a loop computes, and which of it is known one iteration ahead.
 
@@ -220,7 +219,7 @@ def _rebuild_loop(loop: ir.For | ir.Loop, body: _LoopBody, chosen: list[ir.Op]) 
 
     new_body = rebuild(extended, drop, dict(zip(olds, news, strict=True)))
     results = tuple(ir.Value(old.type) for old in olds) if is_for else ()
-    new_loop = dataclasses.replace(
+    new_loop = replace(
         loop,
         inits=(*loop.inits, *inits),
         body=ir.Block((*new_body.params, *news), new_body.ops),
@@ -247,7 +246,7 @@ def _compute_before(
     result = ir.Value(value.type, value.hint)
     # A Call keeps its results in a tuple, everything else has one.
     change = {"results": (result,)} if isinstance(op, ir.Call) else {"result": result}
-    before.append(dataclasses.replace(moved, **change))
+    before.append(replace(moved, **change))
     ahead[value] = result
     return result
 
@@ -260,9 +259,9 @@ def _extend(
     def extend(op: ir.Op) -> ir.Op:
         match op:
             case ir.Continue(values):
-                return dataclasses.replace(op, values=(*values, *extra[id(op)]))
+                return replace(op, values=(*values, *extra[id(op)]))
             case ir.Break(values):
-                return dataclasses.replace(op, values=(*values, *broken))
+                return replace(op, values=(*values, *broken))
             case ir.If():
                 return replace_blocks(op, lambda nested: _extend(nested, extra, broken))
             case _:

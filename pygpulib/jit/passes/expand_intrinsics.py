@@ -6,9 +6,9 @@ the kernel language. Such functions are exact about rounding, so all their arith
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, MutableMapping, Sequence
 
+from pygpulib._record import replace
 from pygpulib.core.dtypes import DType
 from pygpulib.jit import types
 from pygpulib.jit.ir import ops as ir
@@ -114,7 +114,7 @@ def _dtypes(values: tuple[ir.Value, ...]) -> tuple[DType, ...]:
 def _make_strict(function: ir.Function) -> ir.Function:
     def make_strict(op: ir.Op) -> Sequence[ir.Op] | None:
         if isinstance(op, ir.Binary) and not op.strict:
-            return (dataclasses.replace(op, strict=True),)
+            return (replace(op, strict=True),)
         return None
 
     return rebuild_function(function, make_strict)
@@ -130,4 +130,4 @@ def _enclose(function: ir.Function, name: str, result_types: tuple[DType, ...]) 
         converted = [builder.cast(*pair) for pair in zip(results, result_types, strict=True)]
         builder.append(ir.Return(tuple(converted)))
     body = ir.Block((), tuple(ops))
-    return dataclasses.replace(function, body=body, result_types=result_types)
+    return replace(function, body=body, result_types=result_types)

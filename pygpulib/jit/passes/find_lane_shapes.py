@@ -11,11 +11,12 @@ times. What leaves such a region varies even if every single exit passes a unifo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TypeVar
 
+from pygpulib._record import field, record
 from pygpulib.core.dtypes import DType
 from pygpulib.jit.ir import ops as ir
+from pygpulib.jit.ir.intrinsic import WarpResult
 from pygpulib.jit.ir.rewrite import operands_of, results_of
 
 ExitT = TypeVar("ExitT", ir.Break, ir.Continue, ir.Return)
@@ -23,7 +24,7 @@ ExitT = TypeVar("ExitT", ir.Break, ir.Continue, ir.Return)
 Region = ir.For | ir.Loop | ir.Scope
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class LaneShape:
     """How a value depends on the lane; see the module's text."""
 
@@ -49,8 +50,11 @@ VARYING = LaneShape(None)
 
 _TID = (ir.Register.TID_X, ir.Register.TID_Y, ir.Register.TID_Z)
 
+LINEAR_AXIS = 3
+"""Lanes are threads in the order of their numbers, over the ends of rows: as in a warp."""
 
-@dataclass(slots=True)
+
+@record(frozen=False)
 class LaneShapes:
     """The result of the analysis.
 
@@ -89,7 +93,8 @@ def find_lane_shapes(function: ir.Function, axis: int) -> LaneShapes:
     function : ir.Function
         A kernel.
     axis : int
-        Axis of the block (0 is x) along which neighbouring threads are neighbouring lanes.
+        Axis of the block (0 is x) along which neighbouring threads are neighbouring lanes, or
+        ``LINEAR_AXIS``.
 
     Returns
     -------
@@ -107,7 +112,7 @@ class _Finder:
 
     def __init__(self, function: ir.Function, axis: int) -> None:
         self.function = function
-        self.tid = _TID[axis]
+        self.tid = _TID[axis] if axis != LINEAR_AXIS else None
         self.found = LaneShapes()
         self.constants: dict[ir.Value, int] = {}
         self.registers: set[ir.Value] = set()
@@ -168,7 +173,7 @@ class _Finder:
                 return UNIFORM
             case ir.ReadRegister(register, result):
                 self.registers.add(result)
-                if register is ir.Register.LANEID:
+                if register is ir.Register.LANEID or (self.tid is None and register in _TID):
                     return VARYING
                 return LaneShape(1) if register is self.tid else UNIFORM
             case ir.Binary():
@@ -195,10 +200,19 @@ class _Finder:
             case ir.Barrier(kind):
                 return VARYING if kind is ir.BarrierKind.WARP else UNIFORM
             case ir.Call(intrinsic) if intrinsic.effect is not ir.Effect.NONE:
-                return VARYING
+                return self._warp_shape(op)
             case _:
                 uniform = all(self._shape(value).is_uniform for value in operands_of(op))
                 return UNIFORM if uniform else VARYING
+
+    def _warp_shape(self, op: ir.Call) -> LaneShape:
+        match op.intrinsic.warp_result:
+            case WarpResult.UNIFORM:
+                return UNIFORM
+            case WarpResult.AS_LAST_OPERAND if self._shape(op.operands[-1]).is_uniform:
+                return UNIFORM
+            case _:
+                return VARYING
 
     def _unary_shape(self, kind: ir.UnaryKind, operand: ir.Value) -> LaneShape:
         shape = self._shape(operand)

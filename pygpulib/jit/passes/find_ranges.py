@@ -11,9 +11,9 @@ that keeps moving given up for the bound of the type.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from pygpulib._record import field, record
 from pygpulib.core.dtypes import DType
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.passes.accumulators import Accumulators
@@ -89,7 +89,7 @@ def find_ranges(function: ir.Function) -> Ranges:
     return finder.ranges
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class _Exits:
     """What leaves a loop or scope, joined over all ways out; None where nothing came yet."""
 
@@ -99,7 +99,7 @@ class _Exits:
     is_broken: bool = False
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class _Carried:
     """A carried integer of the loop being walked: where it stands, and how it starts."""
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-
+from pygpulib._record import replace
 from pygpulib.core.dtypes import DType
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.rewrite import replace_blocks, replace_values, results_of
@@ -24,7 +23,7 @@ def fold_constants(function: ir.Function) -> ir.Function:
         The same object if nothing could be folded. Operations that lost their last use stay.
     """
     body = _Folder().fold(function.body)
-    return function if body is function.body else dataclasses.replace(function, body=body)
+    return function if body is function.body else replace(function, body=body)
 
 
 class _Folder:
@@ -100,7 +99,7 @@ class _Folder:
             ops.append(new)
         else:
             # Folding inside may have taken the last way out of both branches.
-            ops.append(dataclasses.replace(new, results=()) if new.results else new)
+            ops.append(replace(new, results=()) if new.results else new)
             ops.append(ir.Unreachable(span=op.span))
 
     def _splice(self, op: ir.If, block: ir.Block, ops: list[ir.Op]) -> None:

@@ -7,9 +7,9 @@ way becomes that operand. This is what removes the wrap-around of negative indic
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 
+from pygpulib._record import replace
 from pygpulib.core.dtypes import DType
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.rewrite import rebuild_function
@@ -114,7 +114,7 @@ def _strengthen(op: ir.Op, ranges: Ranges) -> Sequence[ir.Op] | None:
             return _with_constant(op, ir.BinaryKind.AND, divisor - 1)
         return _with_constant(op, ir.BinaryKind.SHIFT_RIGHT, divisor.bit_length() - 1)
     if op.kind is ir.BinaryKind.MODULO and min(ranges[op.left].low, ranges[op.right].low) >= 0:
-        return (dataclasses.replace(op, kind=ir.BinaryKind.REMAINDER),)
+        return (replace(op, kind=ir.BinaryKind.REMAINDER),)
     return None
 
 
@@ -122,5 +122,5 @@ def _with_constant(op: ir.Binary, kind: ir.BinaryKind, number: int) -> Sequence[
     constant = ir.Value(op.right.type)
     return (
         ir.Const(constant, number, span=op.span),
-        dataclasses.replace(op, kind=kind, right=constant),
+        replace(op, kind=kind, right=constant),
     )

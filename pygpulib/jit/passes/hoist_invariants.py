@@ -7,8 +7,7 @@ where a condition guards them, and why loads stay at all: their address may be v
 
 from __future__ import annotations
 
-import dataclasses
-
+from pygpulib._record import replace
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.rewrite import blocks_of, is_pure, operands_of, replace_blocks, results_of
 
@@ -36,7 +35,7 @@ def hoist_invariants(function: ir.Function) -> ir.Function:
         The same object if nothing moves.
     """
     body = _Hoister().block(function.body, 0, is_guarded=False)
-    return function if body is function.body else dataclasses.replace(function, body=body)
+    return function if body is function.body else replace(function, body=body)
 
 
 class _Hoister:

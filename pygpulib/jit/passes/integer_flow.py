@@ -8,8 +8,8 @@ branches, loops and scopes. All of it is found in one walk.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
+from pygpulib._record import field, record
 from pygpulib.core.dtypes import DType
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.rewrite import blocks_of, operands_of
@@ -50,7 +50,7 @@ def integer_type(value: ir.Value) -> DType:
     return value.type
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class IntegerFlow:
     """The flow of integers in a function.
 
@@ -132,7 +132,7 @@ def find_integer_flow(function: ir.Function, ranges: Ranges) -> IntegerFlow:
     return walker.flow
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Targets:
     """What the terminators at a point of the program pass their values to.
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
 
+from pygpulib._record import field, record
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.rewrite import blocks_of, operands_of, results_of
 
@@ -12,7 +12,7 @@ Region = ir.If | ir.For | ir.Loop | ir.Scope
 Exit = ir.Yield | ir.Continue | ir.Break | ir.Return
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Liveness:
     """What has to stay.
 
@@ -51,7 +51,7 @@ def find_live(body: ir.Block) -> Liveness:
     return marker.live
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class _Targets:
     """The construct that each terminator belongs to; None is the function."""
 

@@ -8,12 +8,11 @@ by position: also results, carried values, and values that terminators bring.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import compress
 from typing import Any
 
+from pygpulib._record import record, replace
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.rewrite import blocks_of, replace_blocks
 from pygpulib.jit.passes.liveness import Liveness, Region, find_live
@@ -38,7 +37,7 @@ def remove_dead_ops(function: ir.Function) -> ir.Function:
     body = _cut_unreachable(function.body)
     everything = [True] * len(function.result_types)
     body = _Sweeper(find_live(body)).sweep(body, _Keeps(return_=everything))
-    return function if body is function.body else dataclasses.replace(function, body=body)
+    return function if body is function.body else replace(function, body=body)
 
 
 # ---------------------------------------------------------------------------------- unreachable
@@ -49,7 +48,7 @@ def _cut_unreachable(block: ir.Block) -> ir.Block:
     for position, op in enumerate(block.ops):
         new = replace_blocks(op, _cut_unreachable) if blocks_of(op) else op
         if isinstance(new, Region) and not _is_passed(new):
-            ops.append(dataclasses.replace(new, results=()) if new.results else new)
+            ops.append(replace(new, results=()) if new.results else new)
             following = block.ops[position + 1]
             is_marked = isinstance(following, ir.Unreachable)
             ops.append(following if is_marked else ir.Unreachable(span=new.span))
@@ -94,7 +93,7 @@ def _holds(block: ir.Block, wanted: type[ir.Op], border: tuple[type[ir.Op], ...]
 # ----------------------------------------------------------------------------------------- sweep
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class _Keeps:
     """Which values each terminator still brings."""
 
@@ -138,7 +137,7 @@ class _Sweeper:
         kept = [self._live.is_kept(value) for value in op.results]
         match op:
             case ir.If():
-                inner = dataclasses.replace(keeps, yield_=kept)
+                inner = replace(keeps, yield_=kept)
                 return _replace(
                     op,
                     then_block=self.sweep(op.then_block, inner),
@@ -174,8 +173,8 @@ def _filter(values: tuple[ir.Value, ...], kept: Kept) -> tuple[ir.Value, ...]:
     return values if all(kept) else tuple(compress(values, kept))
 
 
-def _replace(op: ir.Op, **fields: Any) -> ir.Op:  # noqa: ANN401 - as dataclasses.replace
+def _replace(op: ir.Op, **fields: Any) -> ir.Op:  # noqa: ANN401 - as in replace
     """Return the operation with other fields; the same object if none is another."""
     if all(getattr(op, name) is value for name, value in fields.items()):
         return op
-    return dataclasses.replace(op, **fields)
+    return replace(op, **fields)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pygpulib._record import replace
 from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
 from pygpulib.jit.ir import ops as ir
@@ -40,7 +40,7 @@ def retype_integers(
         Comparisons and conversions of narrow values are narrow too.
     """
     body = _Retyper(types, flow, ranges).block(function.body, Targets())
-    return function if body is function.body else dataclasses.replace(function, body=body)
+    return function if body is function.body else replace(function, body=body)
 
 
 class _Retyper:
@@ -87,7 +87,7 @@ class _Retyper:
                     self._keep(op)
                 else:
                     narrow = [self._as(left, dtype), self._as(right, dtype)]
-                    self.ops.append(dataclasses.replace(op, left=narrow[0], right=narrow[1]))
+                    self.ops.append(replace(op, left=narrow[0], right=narrow[1]))
             case ir.Cast(operand) if is_integer(operand):
                 self._cast(op)
             case _:
@@ -107,7 +107,7 @@ class _Retyper:
         values = {value: self._as(value, dtype) for value in operands_of(op) if is_integer(value)}
         narrow = self._define((result,))[0]
         changed: Any = replace_values(op, values)
-        self.ops.append(dataclasses.replace(changed, result=narrow))
+        self.ops.append(replace(changed, result=narrow))
 
     def _cast(self, op: ir.Cast) -> None:
         """Cast from where the value comes from, in as few steps as possible."""
@@ -121,7 +121,7 @@ class _Retyper:
         else:
             natural = self._natural_type(operand)
             value = self._as(operand, natural) if natural else self.stand_ins.get(operand, operand)
-            self.ops.append(dataclasses.replace(op, operand=value))
+            self.ops.append(replace(op, operand=value))
 
     def _control(self, op: ir.If | ir.For | ir.Loop | ir.Scope, targets: Targets) -> None:
         inner = targets.inside(op)
@@ -134,7 +134,7 @@ class _Retyper:
         kept: Any = replace_blocks(op, lambda block: self.block(block, inner))
         changes["results"] = self._define(op.results)
         changes = {name: new for name, new in changes.items() if new is not getattr(op, name)}
-        self.ops.append(dataclasses.replace(kept, **changes) if changes else kept)
+        self.ops.append(replace(kept, **changes) if changes else kept)
 
     def _end(
         self,
@@ -145,7 +145,7 @@ class _Retyper:
             self._keep(op)
             return
         values = self._pass(op.values, targets)
-        self.ops.append(op if values is op.values else dataclasses.replace(op, values=values))
+        self.ops.append(op if values is op.values else replace(op, values=values))
 
     def _pass(
         self, values: tuple[ir.Value, ...], targets: tuple[ir.Value, ...]

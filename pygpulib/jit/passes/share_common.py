@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Hashable
 
+from pygpulib._record import replace
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.rewrite import (
     blocks_of,
@@ -36,7 +36,7 @@ def share_common(function: ir.Function) -> ir.Function:
         The same object if nothing was computed twice.
     """
     body = _share(function.body, {}, {})
-    return function if body is function.body else dataclasses.replace(function, body=body)
+    return function if body is function.body else replace(function, body=body)
 
 
 def _share(block: ir.Block, outer: Known, values: dict[ir.Value, ir.Value]) -> ir.Block:

@@ -7,7 +7,7 @@ from pygpulib.core.driver import LaunchShape
 from pygpulib.core.dtypes import bool_, float64, int64
 from pygpulib.errors import KernelFault, Span
 from pygpulib.jit.backends.cpu.executable import CpuKernel
-from pygpulib.jit.backends.cpu.target import CpuVariant
+from pygpulib.jit.backends.cpu.target import CpuVariant, choose_variant
 from pygpulib.jit.backends.protocol import HEADER_WORDS
 from pygpulib.jit.ir.ops import ErrorEntry
 from tests.helpers.native_kernels import COUNT_TEXT, copy_words_text
@@ -40,7 +40,7 @@ def test_one_variant_per_way_to_lay_out_a_block():
         asked.append(variant)
         return COUNT_TEXT
 
-    kernel = CpuKernel("count", emit, preferred_axes=(1, 0, 2), max_width=16)
+    kernel = CpuKernel("count", emit, choose=lambda block: choose_variant(block, (1, 0, 2), 16))
     marks = np.zeros(1, np.int64)
     for block in ((8, 1, 1), (8, 64, 1), (8, 32, 1), (8, 33, 1), (8, 64, 1)):
         run(kernel, LaunchShape((1, 1, 1), block), [marks.ctypes.data])

@@ -11,13 +11,19 @@ from pygpulib.jit.backends.cpu.barriers import block_barriers
 from pygpulib.jit.backends.cpu.emit import emit_kernel
 from pygpulib.jit.backends.cpu.executable import CpuKernel
 from pygpulib.jit.backends.cpu.lane_choice import choose_axes, choose_width
-from pygpulib.jit.backends.cpu.target import host_target
+from pygpulib.jit.backends.cpu.target import (
+    CpuVariant,
+    choose_variant,
+    choose_warp_variant,
+    host_target,
+)
+from pygpulib.jit.backends.cpu.warps import cooperates
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.rewrite import walk
 from pygpulib.jit.passes.carry_common import carry_common
 from pygpulib.jit.passes.expand_intrinsics import Bodies, expand_intrinsics
 from pygpulib.jit.passes.fold_constants import fold_constants
-from pygpulib.jit.passes.fold_ranges import fold_ranges
+from pygpulib.jit.passes.fuse_exact import fuse_exact
 from pygpulib.jit.passes.hoist_invariants import hoist_invariants
 from pygpulib.jit.passes.narrow_integers import narrow_integers
 from pygpulib.jit.passes.pipeline import Pass, run_passes
@@ -25,21 +31,22 @@ from pygpulib.jit.passes.remove_dead_ops import remove_dead_ops
 from pygpulib.jit.passes.share_common import share_common
 
 if TYPE_CHECKING:
-    from pygpulib.jit.backends.cpu.target import CpuVariant
+    from collections.abc import Callable
+
     from pygpulib.jit.backends.protocol import CompileFunction
     from pygpulib.jit.ir.intrinsic import Intrinsic, Lowering
 
 _BODIES: Bodies = {}
 
 _CPU_PASSES: tuple[Pass, ...] = (
-    # Wraps of negative indices that cannot be negative hide contiguous accesses.
-    fold_ranges,
-    # Fewer bytes per lane; after ranges are known, before what it leaves is cleaned up.
+    # Wraps of negative indices that cannot be negative hide contiguous accesses; and fewer bytes
+    # per lane are faster. Both come from one analysis of ranges.
     narrow_integers,
     fold_constants,
     share_common,
     hoist_invariants,
     carry_common,
+    fuse_exact,
     remove_dead_ops,
 )
 
@@ -59,14 +66,12 @@ def compile_kernel(function: ir.Function, compile_function: CompileFunction) -> 
     CpuKernel
         It is compiled when it is launched, for the shapes of the blocks it is launched with.
     """
-    target = host_target()
     expanded = expand_intrinsics(function, _lowering, compile_function, _BODIES)
     prepared = run_passes(expanded, _CPU_PASSES, verify=config.verify_ir)
     return CpuKernel(
         function.name,
         partial(_emit, prepared),
-        preferred_axes=choose_axes(prepared),
-        max_width=choose_width(prepared, target),
+        choose=_variant_chooser(prepared),
         errors=(*prepared.errors, *_barrier_errors(prepared)),
         detail_types={
             op.code: [value.type for value in op.details]
@@ -75,6 +80,14 @@ def compile_kernel(function: ir.Function, compile_function: CompileFunction) -> 
             if isinstance(op, ir.Raise)
         },
     )
+
+
+def _variant_chooser(function: ir.Function) -> Callable[[tuple[int, int, int]], CpuVariant]:
+    """Return how to lay blocks of a kernel on vectors."""
+    if cooperates(function):
+        return choose_warp_variant
+    axes, width = choose_axes(function), choose_width(function, host_target())
+    return lambda block: choose_variant(block, axes, width)
 
 
 def _barrier_errors(function: ir.Function) -> list[ir.ErrorEntry]:

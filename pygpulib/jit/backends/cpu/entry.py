@@ -13,11 +13,11 @@ from __future__ import annotations
 import ctypes
 import struct
 import threading
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pygpulib._record import field, record
 from pygpulib.core.array import ndarray
 from pygpulib.core.dtypes import DType, float16, float64, int64
 from pygpulib.jit import types
@@ -69,7 +69,7 @@ _LAYOUT_FLAGS = {
 }
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class _Writer:
     """The body of an entry while it is written: straight code that leaves on a surprise."""
 

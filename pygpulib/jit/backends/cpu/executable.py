@@ -38,6 +38,10 @@ _Header = ctypes.c_int64 * HEADER_WORDS
 _FaultRecord = ctypes.c_int64 * (9 + MAX_DETAILS)
 
 
+def _choose_plain(block: tuple[int, int, int]) -> CpuVariant:
+    return choose_variant(block, (0, 1, 2), 32)
+
+
 class CpuKernel:
     """A kernel whose variants are compiled one by one.
 
@@ -47,10 +51,8 @@ class CpuKernel:
         What the user calls it.
     emit : callable
         Gives the LLVM IR of a variant; the function has the name passed second.
-    preferred_axes : sequence of int
-        Axes of a block, best first, for the lanes of a gang.
-    max_width : int
-        Widest gang worth having.
+    choose : callable
+        Gives the variant for a block shape.
     errors : sequence of ErrorEntry
         What can go wrong while the kernel runs.
     detail_types : mapping of int to tuple of Type
@@ -62,15 +64,13 @@ class CpuKernel:
         name: str,
         emit: Callable[[CpuVariant, str], str],
         *,
-        preferred_axes: Sequence[int] = (0, 1, 2),
-        max_width: int = 32,
+        choose: Callable[[tuple[int, int, int]], CpuVariant] = _choose_plain,
         errors: Sequence[ir.ErrorEntry] = (),
         detail_types: Mapping[int, Sequence[ir.Type]] | None = None,
     ) -> None:
         self.name = name
         self._emit = emit
-        self._preferred_axes = preferred_axes
-        self._max_width = max_width
+        self._choose = choose
         self._errors = errors
         self._detail_types = detail_types or {}
         self._addresses: dict[CpuVariant, int] = {}
@@ -86,7 +86,7 @@ class CpuKernel:
         return found
 
     def _variant(self, block: tuple[int, int, int]) -> CpuVariant:
-        return choose_variant(block, self._preferred_axes, self._max_width)
+        return self._choose(block)
 
     def _compile(self, variant: CpuVariant) -> int:
         found = self._addresses.get(variant)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pygpulib.core.dtypes import DType, int64
 from pygpulib.jit.backends.llvm.text import register_type, scalar_type
 from pygpulib.jit.ir import ops as ir
+from pygpulib.jit.passes.find_lane_shapes import LINEAR_AXIS
 
 if TYPE_CHECKING:
     from pygpulib.jit.backends.cpu.gang import Gang
@@ -58,9 +59,12 @@ def _record_words(gang: Gang, op: ir.Raise) -> list[str]:
     lane = _first_active(gang)
     words = [str(op.code)]
     words += [_widen(gang, gang.registers[register]) for register in _CTAID]
-    for register in _TID:
-        base = _widen(gang, gang.registers[register])
-        words.append(code.emit(f"add i64 {base}, {lane}") if register is gang.lane_axis else base)
+    for axis, register in enumerate(_TID):
+        text = gang.registers[register]
+        if gang.axis == LINEAR_AXIS:
+            text = code.emit(f"extractelement <{gang.width} x i32> {text}, i64 {lane}")
+        base = _widen(gang, text)
+        words.append(code.emit(f"add i64 {base}, {lane}") if axis == gang.axis else base)
     details = op.details[:MAX_DETAILS]
     words += [str(len(details)), *(_detail(gang, value, lane) for value in details)]
     return words

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from enum import Enum
 
+from pygpulib._record import field, record
 from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
 from pygpulib.jit.backends.cpu.shared import SharedPlaces
@@ -34,7 +34,7 @@ class Flow(Enum):
     """The basic block has ended with a jump; nothing can follow."""
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Target:
     """A region that lanes can leave, or the gang's whole program.
 
@@ -73,7 +73,7 @@ class Target:
     is_latch_used: bool = False
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Frame:
     """The memory of one gang that survives a barrier.
 
@@ -125,7 +125,7 @@ Finish = Callable[[ir.Op], None]
 BlockWriter = Callable[["Gang", "Target | bool", ir.Block, Finish], None]
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Gang:
     """One gang's program while it is written; see the module's text."""
 
@@ -162,7 +162,8 @@ class Gang:
     registers: dict[ir.Register, str] = field(default_factory=dict)
     _vectors: list[dict[object, str]] = field(default_factory=lambda: [{}])
 
-    lane_axis: ir.Register = ir.Register.TID_X
+    axis: int = 0
+    """Axis of the block along which the lanes lie."""
     lane_id: str = ""
     """The vector of the threads' numbers in their warps."""
 

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from pygpulib._record import record
 from pygpulib.core.array import ndarray
 from pygpulib.core.dtypes import ALL_DTYPES, DType
 
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class ObjectLayouts:
     """Offsets in bytes from the start of an object.
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from pygpulib._record import record
 from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
 from pygpulib.jit.backends.cpu.gang import Gang
@@ -11,7 +10,7 @@ from pygpulib.jit.backends.llvm.text import scalar_type, suffix
 from pygpulib.jit.ir import ops as ir
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Address:
     """The addresses of one access.
 

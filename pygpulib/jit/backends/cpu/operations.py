@@ -9,6 +9,7 @@ from pygpulib.core.dtypes import DType
 from pygpulib.errors import InternalError, UnsupportedFeatureError
 from pygpulib.jit.backends.cpu.atomics import emit_atomic
 from pygpulib.jit.backends.cpu.memory import emit_load, emit_store
+from pygpulib.jit.backends.cpu.warps import emit_warp_call
 from pygpulib.jit.backends.llvm.text import register_type, scalar_type, suffix
 from pygpulib.jit.ir import intrinsic as lowerings
 from pygpulib.jit.ir import ops as ir
@@ -189,6 +190,8 @@ def _emit_call(gang: Gang, op: ir.Call) -> None:
             (operand,) = op.operands
             text = gang.arithmetic.bitcast(operand.type, op.results[0].type, width, held(operand))
             gang.define(op.results[0], text)
+        case lowerings.Emit(name) if op.intrinsic.effect is ir.Effect.CONVERGE:
+            emit_warp_call(gang, op, name)
         case lowerings.Unsupported(reason):
             raise UnsupportedFeatureError(
                 f"{op.span or 'the kernel'}: {op.intrinsic.name} is not supported by the CPU back "

@@ -14,7 +14,7 @@ from pygpulib.jit.backends.llvm.text import Code, scalar_type
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.ops import Register
 from pygpulib.jit.ir.rewrite import is_pure, operands_of, results_of, walk
-from pygpulib.jit.passes.find_lane_shapes import find_lane_shapes
+from pygpulib.jit.passes.find_lane_shapes import LINEAR_AXIS, find_lane_shapes
 
 if TYPE_CHECKING:
     from pygpulib.jit.backends.cpu.target import CpuVariant
@@ -58,7 +58,7 @@ class Program:
             used=_used(function),
             numeric=function.numeric,
             block_writer=emit_block,
-            lane_axis=TID[variant.axis],
+            axis=variant.axis,
             shared_places=place_shared(function),
         )
 
@@ -103,12 +103,34 @@ class Program:
     def set_threads(self, threads: Coordinates) -> None:
         """Write who the lanes are, for the gang whose first thread is given."""
         gang, code, axis = self.gang, self.code, self.variant.axis
+        if axis == LINEAR_AXIS:
+            self._set_numbered(threads[0])
+            return
         for register, position in zip(TID, threads, strict=True):
             gang.registers[register] = code.emit(f"trunc i64 {position} to i32")
         if not self.variant.full:
             gang.row_mask = self._row_mask(threads[axis], self.walk.block[axis])
         if _reads_lane(self.function):
             gang.lane_id = self._lane_ids()
+
+    def _set_numbered(self, first: str) -> None:
+        """Write the coordinates of threads given by their numbers in the block, as vectors."""
+        gang, code, width = self.gang, self.code, self.gang.width
+        gang.row_mask = self._row_mask(first, self.walk.count_threads())
+        base = code.splat(code.emit(f"trunc i64 {first} to i32"), "i32", width)
+        number = code.emit(f"add {gang.steps('i32', 1)}, {base}")
+        gang.lane_id = code.emit(f"and <{width} x i32> {number}, splat (i32 31)")
+        extents = [
+            code.splat(code.emit(f"trunc i64 {extent} to i32"), "i32", width)
+            for extent in self.walk.block[:2]
+        ]
+        rest = number
+        for register, extent in zip(TID, extents, strict=False):
+            quotient = gang.arithmetic.divide_safely(dtypes.int32, width, rest, extent)
+            product = code.emit(f"mul <{width} x i32> {quotient}, {extent}")
+            gang.registers[register] = code.emit(f"sub <{width} x i32> {rest}, {product}")
+            rest = quotient
+        gang.registers[TID[2]] = rest
 
     def write_body(self) -> None:
         """Write the kernel's body."""

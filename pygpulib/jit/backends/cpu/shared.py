@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from pygpulib._record import record
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.rewrite import walk
 
 _ALIGNMENT = 64
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class SharedPlaces:
     """Offsets of a kernel's shared arrays.
 

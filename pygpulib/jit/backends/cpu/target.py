@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
+
+from pygpulib._record import record, replace
+from pygpulib.jit.intrinsics.warp import WARP_SIZE
+from pygpulib.jit.passes.find_lane_shapes import LINEAR_AXIS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -13,7 +16,7 @@ if TYPE_CHECKING:
 _SHORT_EXTENT = 2
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class CpuTarget:
     """A processor as the code generator sees it.
 
@@ -45,14 +48,14 @@ class CpuTarget:
         return self.triple.split("-", 1)[0]
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class CpuVariant:
     """One way to lay the threads of a block on vectors.
 
     Attributes
     ----------
     axis : int
-        Axis of the block that the lanes of a gang run along.
+        Axis of the block that the lanes of a gang run along, or ``LINEAR_AXIS``.
     width : int
         Lanes of a gang, a power of two.
     full : bool
@@ -96,6 +99,33 @@ def choose_variant(
     extent = block[axis]
     width = min(max_width, 1 << (extent - 1).bit_length())
     return CpuVariant(axis, width, extent % width == 0)
+
+
+def choose_warp_variant(block: Sequence[int]) -> CpuVariant:
+    """Lay a block on vectors that are its warps.
+
+    Parameters
+    ----------
+    block : sequence of int
+        Threads along x, y and z.
+
+    Returns
+    -------
+    CpuVariant
+        Along x where the ends of rows are ends of warps too, else in the order of the threads'
+        numbers.
+
+    Examples
+    --------
+    >>> choose_warp_variant((64, 4, 1))
+    CpuVariant(axis=0, width=32, full=True)
+    >>> choose_warp_variant((8, 8, 1))
+    CpuVariant(axis=3, width=32, full=False)
+    """
+    is_full = block[0] % WARP_SIZE == 0
+    if is_full or block[1] * block[2] == 1:
+        return CpuVariant(0, WARP_SIZE, is_full)
+    return CpuVariant(LINEAR_AXIS, WARP_SIZE, full=False)
 
 
 def describe_target(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from pygpulib.jit.passes.find_lane_shapes import LINEAR_AXIS
+
 if TYPE_CHECKING:
     from pygpulib.jit.backends.cpu.target import CpuVariant
     from pygpulib.jit.backends.llvm.text import Code
@@ -37,12 +39,20 @@ class Walk:
     def count_gangs(self) -> str:
         """Write the number of gangs of a block."""
         code, axis, width = self.code, self.variant.axis, self.variant.width
+        if axis == LINEAR_AXIS:
+            raised = code.emit(f"add i64 {self.count_threads()}, {width - 1}")
+            return code.emit(f"udiv i64 {raised}, {width}")
         raised = code.emit(f"add i64 {self.block[axis]}, {width - 1}")
         count = code.emit(f"udiv i64 {raised}, {width}")
         for other in range(3):
             if other != axis:
                 count = code.emit(f"mul i64 {count}, {self.block[other]}")
         return count
+
+    def count_threads(self) -> str:
+        """Write the number of threads of a block."""
+        x, y, z = self.block
+        return self.code.emit(f"mul i64 {self.code.emit(f'mul i64 {x}, {y}')}, {z}")
 
     def each_block(self, body: Callable[[Coordinates], None]) -> None:
         """Write the loop over the blocks from ``%first`` to ``%end``."""
@@ -89,6 +99,11 @@ class Walk:
 
     def each_gang(self, body: Callable[[Coordinates], None]) -> None:
         """Write the loops over the gangs of a block; ``body`` gets the first thread of each."""
+        if self.variant.axis == LINEAR_AXIS:
+            # The first thread is given by its number.
+            total = self.count_threads()
+            self._count(total, self.variant.width, lambda number: body((number, "0", "0")))
+            return
         axes = [axis for axis in (2, 1, 0) if axis != self.variant.axis] + [self.variant.axis]
         self._along(axes, {}, body)
 
@@ -98,17 +113,26 @@ class Walk:
         if not axes:
             body((here[0], here[1], here[2]))
             return
-        code, axis = self.code, axes[0]
+        axis = axes[0]
         step = self.variant.width if axis == self.variant.axis else 1
+        self._count(
+            self.block[axis],
+            step,
+            lambda position: self._along(axes[1:], {**here, axis: position}, body),
+        )
+
+    def _count(self, end: str, step: int, body: Callable[[str], None]) -> None:
+        """Write a loop from 0 to ``end``."""
+        code = self.code
         slot = code.slot("i64")
         code.store(slot, "i64", "0")
         head, work, done = (code.new_label(text) for text in ("threads", "row", "rows"))
         code.branch(head)
         code.label(head)
         position = code.load(slot, "i64")
-        code.branch_if(code.emit(f"icmp slt i64 {position}, {self.block[axis]}"), work, done)
+        code.branch_if(code.emit(f"icmp slt i64 {position}, {end}"), work, done)
         code.label(work)
-        self._along(axes[1:], {**here, axis: position}, body)
+        body(position)
         code.store(slot, "i64", code.emit(f"add i64 {position}, {step}"))
         code.branch(head)
         code.label(done)

@@ -8,12 +8,12 @@ barrier under a full mask needs no further work.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pygpulib._record import record, replace
 from pygpulib.jit.backends.interp.memory import Mask
 from pygpulib.jit.backends.interp.operations import access, compute, cooperate
 from pygpulib.jit.backends.interp.state import Array, Fault, Frame, State, garbage
@@ -44,7 +44,7 @@ class Exit:
             kept[mask] = new[mask]
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Exits:
     """Where each terminator leads from here; None where it is not allowed."""
 

@@ -8,12 +8,12 @@ allocations are far apart, so that an access outside its allocation finds nothin
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pygpulib._record import record
 from pygpulib.core.dtypes import DType
 
 ADDRESS_BITS = 40
@@ -31,7 +31,7 @@ Addresses = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Allocation:
     """One row of slots.
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pygpulib._record import field, record
 from pygpulib.core.dtypes import DType
 from pygpulib.errors import KernelFault
 from pygpulib.jit.backends.interp.memory import GARBAGE, Addresses, Mask, Memory
@@ -23,7 +24,7 @@ Size = tuple[int, int, int]
 WARP_SIZE = 32
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Fault:
     """The first exception that a kernel raised.
 
@@ -43,7 +44,7 @@ class Fault:
     details: tuple[bool | int | float, ...]
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Outcome:
     """What a launch leaves besides the memory that it wrote.
 
@@ -142,7 +143,7 @@ def _index(number: int, size: Size) -> Size:
     )
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class State:
     """What all functions of a kernel share.
 
@@ -182,7 +183,7 @@ class State:
         )
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Frame:
     """One activation of a function.
 

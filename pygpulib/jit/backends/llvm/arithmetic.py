@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import assert_never
 
+from pygpulib._record import record
 from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
 from pygpulib.jit.backends.llvm.text import (
@@ -41,7 +41,7 @@ _INT_EXTREMES = {
 Remainder = Callable[[DType, int, str, str], str]
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Arithmetic:
     """Writes operations of one function with its floating-point options."""
 
@@ -222,7 +222,7 @@ class Arithmetic:
             by_minus_one = self._op("icmp eq", dtype, width, right, minus_one)
             divisor = self.select(dtype, width, by_minus_one, one, divisor)
             negated = self._op("sub", dtype, width, zero, left)
-        quotient = self._quotient(dtype, width, left, divisor)
+        quotient = self.divide_safely(dtype, width, left, divisor)
         product = self._op("mul", dtype, width, quotient, divisor)
         remainder = self._op("sub", dtype, width, left, product)
         wants_quotient = kind is BinaryKind.FLOOR_DIVIDE
@@ -243,8 +243,8 @@ class Arithmetic:
             result = self.select(dtype, width, by_minus_one, negated, result)
         return self.select(dtype, width, by_zero, zero, result)
 
-    def _quotient(self, dtype: DType, width: int, left: str, right: str) -> str:
-        """Write the truncated quotient by a divisor that is neither 0 nor -1."""
+    def divide_safely(self, dtype: DType, width: int, left: str, right: str) -> str:
+        """Write the truncated quotient by a divisor that is known to be neither 0 nor -1."""
         signed = "s" if dtype.is_signed else "u"
         if not width or dtype.bits > 32:
             return self._op(f"{signed}div", dtype, width, left, right)
