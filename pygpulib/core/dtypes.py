@@ -140,6 +140,7 @@ ALL_DTYPES: tuple[DType, ...] = (
     complex128,
 )
 
+_NUMPY = {row.name: np.dtype(row.name) for row in ALL_DTYPES}
 _BY_NUMPY: dict[object, DType] = {row.numpy: row for row in ALL_DTYPES}
 
 

@@ -63,7 +63,7 @@ def fields_of(op_class: type[Any]) -> tuple[tuple[str, FieldKind], ...]:
         elif field.name == "results":
             kind = FieldKind.RESULTS
         else:
-            kind = _BY_ANNOTATION.get(cast("str", field.type), FieldKind.ATTRIBUTE)
+            kind = _BY_ANNOTATION.get(field.annotation, FieldKind.ATTRIBUTE)
         kinds.append((field.name, kind))
     return tuple(kinds)
 
@@ -94,7 +94,7 @@ class _Readers(dict[type[Any], Reader]):
         return reader
 
     def _make(self, op_class: type[Any], names: tuple[tuple[str, bool], ...]) -> Reader:
-        optional = {f.name for f in fields(op_class) if "None" in str(f.type)}
+        optional = {f.name for f in fields(op_class) if "None" in f.annotation}
         is_plain = optional.isdisjoint(name for name, _ in names)
         get: Any = attrgetter(*(name for name, _ in names)) if names else None
         match [is_several for _, is_several in names]:

@@ -1,7 +1,6 @@
-import dataclasses
-
 import numpy as np
 
+from pygpulib._record import replace
 from pygpulib.core import dtypes
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.builder import Builder
@@ -73,9 +72,7 @@ def test_loops_carry_their_parameters():
 def test_equal_programs_have_equal_text():
     function = mandelbrot()
     mapping = {param: ir.Value(param.type, param.hint) for param in function.params}
-    copy = dataclasses.replace(
-        function, params=tuple(mapping.values()), body=clone(function.body, mapping)
-    )
+    copy = replace(function, params=tuple(mapping.values()), body=clone(function.body, mapping))
     assert format_function(copy) == format_function(function)
 
 
@@ -97,8 +94,8 @@ def test_undefined_operand_is_marked():
 
 
 def test_callees_follow_their_caller():
-    callee = dataclasses.replace(function_from(Builder()), name="helper")
-    caller = dataclasses.replace(function_from(Builder()), callees=(callee,))
+    callee = replace(function_from(Builder()), name="helper")
+    caller = replace(function_from(Builder()), callees=(callee,))
     names = [
         line.split("(")[0]
         for line in format_function(caller).splitlines()

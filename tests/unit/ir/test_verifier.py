@@ -1,9 +1,9 @@
-import dataclasses
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
+from pygpulib._record import replace
 from pygpulib.core import dtypes
 from pygpulib.errors import InternalError, Span
 from pygpulib.jit.ir import ops as ir
@@ -431,14 +431,14 @@ def test_call_is_checked_against_the_callee():
     number, other = b.constant(1.0, F32), b.constant(1, I32)
     good = ir.CallFunction("half", (number,), (value(F32),))
     b.append(good)
-    function = dataclasses.replace(function_from(b), callees=(half(),))
+    function = replace(function_from(b), callees=(half(),))
     verify(function)
     for bad, problem in (
-        (dataclasses.replace(good, operands=(other,)), "the operands do not fit the callee"),
-        (dataclasses.replace(good, results=()), "the results do not fit the callee"),
+        (replace(good, operands=(other,)), "the operands do not fit the callee"),
+        (replace(good, results=()), "the results do not fit the callee"),
     ):
         ops = [bad if op is good else op for op in function.body.ops]
-        broken = dataclasses.replace(function, body=block(ops))
+        broken = replace(function, body=block(ops))
         assert problem_of(broken) == f"kernel: {problem}"
 
 
@@ -448,14 +448,14 @@ def test_callee_is_verified_and_may_call_itself():
     call = ir.CallFunction("f", (x,), (result,))
     callee = ir.Function("f", (x,), pad(call, ir.Return((result,))), (F32,))
     caller = function_from(Builder())
-    verify(dataclasses.replace(caller, callees=(callee,)))
-    broken = dataclasses.replace(callee, result_types=(I32,))
-    problem = problem_of(dataclasses.replace(caller, callees=(broken,)))
+    verify(replace(caller, callees=(callee,)))
+    broken = replace(callee, result_types=(I32,))
+    problem = problem_of(replace(caller, callees=(broken,)))
     assert problem == "f: the results do not fit the callee"
 
 
 def test_two_functions_of_one_name_are_found():
-    caller = dataclasses.replace(function_from(Builder()), callees=(half(), half()))
+    caller = replace(function_from(Builder()), callees=(half(), half()))
     assert problem_of(caller) == "kernel: two functions have one name"
 
 

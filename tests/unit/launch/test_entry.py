@@ -4,12 +4,12 @@ import struct
 import sys
 import threading
 import weakref
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from pygpulib import cuda, types
+from pygpulib._record import replace
 from pygpulib.core.driver import LaunchShape
 from pygpulib.jit.backends.cpu import layouts as layouts_module
 from pygpulib.jit.backends.cpu.entry import make_entry

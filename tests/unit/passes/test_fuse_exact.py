@@ -1,10 +1,9 @@
 """Doubling and adding in one rounding."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
+from pygpulib._record import replace
 from pygpulib.core import dtypes
 from pygpulib.jit.backends.interp import run
 from pygpulib.jit.intrinsics import floating  # noqa: F401 - files the intrinsic
@@ -28,7 +27,7 @@ def kernel(make, dtype, contract=True):
     x, y = (b.load(array[0], tid, size, dtype) for array in arrays[:2])
     b.store(arrays[2][0], tid, make(b, x, y), size)
     function = function_of(b, tuple(param for params in arrays for param in params))
-    return dataclasses.replace(function, numeric=ir.NumericOptions(contract=contract))
+    return replace(function, numeric=ir.NumericOptions(contract=contract))
 
 
 def fused(function, **options):

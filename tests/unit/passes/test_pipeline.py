@@ -1,8 +1,7 @@
-import dataclasses
-
 import pytest
 from hypothesis import given
 
+from pygpulib._record import replace
 from pygpulib.core import dtypes
 from pygpulib.errors import InternalError
 from pygpulib.jit.ir import ops as ir
@@ -19,7 +18,7 @@ def kernel() -> ir.Function:
 
 
 def rename(function: ir.Function) -> ir.Function:
-    return dataclasses.replace(function, name=f"{function.name}_renamed")
+    return replace(function, name=f"{function.name}_renamed")
 
 
 def keep(function: ir.Function) -> ir.Function:
@@ -27,8 +26,8 @@ def keep(function: ir.Function) -> ir.Function:
 
 
 def spoil(function: ir.Function) -> ir.Function:
-    body = dataclasses.replace(function.body, ops=function.body.ops[:-1])
-    return dataclasses.replace(function, body=body)
+    body = replace(function.body, ops=function.body.ops[:-1])
+    return replace(function, body=body)
 
 
 def test_passes_run_in_their_order():

@@ -1,9 +1,8 @@
-import dataclasses
-
 import numpy as np
 import pytest
 from hypothesis import given
 
+from pygpulib._record import replace
 from pygpulib.core import dtypes
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.intrinsic import Emit, Intrinsic, Signature
@@ -219,7 +218,7 @@ def test_code_after_a_terminator_is_cut_off():
     kernel.store(0, kernel.tid)
     function = kernel.function()
     extra = (*function.body.ops, *function.body.ops[-2:])
-    cleaned = remove_dead_ops(dataclasses.replace(function, body=block(extra)))
+    cleaned = remove_dead_ops(replace(function, body=block(extra)))
     verify(cleaned)
     assert names(cleaned) == names(function)
 
