@@ -96,7 +96,6 @@ class _Verifier:
     # -------------------------------------------------------------------------------- structure
 
     def _check_block(self, block: ir.Block, targets: _Targets) -> None:
-        outer = self._visible.copy()
         if not block.ops:
             _fail(self._function, "a block is empty", "")
         last = len(block.ops) - 1
@@ -120,7 +119,6 @@ class _Verifier:
             self._check_nested(op, targets)
             self._define_results(op)
             has_left = isinstance(op, ir.If) and _leaves(op)
-        self._visible = outer
 
     def _check_operands(self, op: ir.Op) -> None:
         for value in operands_of(op):

@@ -70,6 +70,23 @@ def test_counting_barrier(kind, expected, column):
     assert out.tolist() == [expected(column)] * 3
 
 
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [(BarrierKind.BLOCK_COUNT, 1), (BarrierKind.BLOCK_AND, 1), (BarrierKind.BLOCK_OR, 1)],
+)
+def test_counting_barrier_leaves_out_threads_that_have_returned(kind, expected):
+    kernel = Arrays(I32)
+    b = kernel.b
+    is_first = b.compare(ir.CompareKind.EQ, kernel.tid, b.constant(0, I64))
+    kernel.when(is_first, lambda: None, lambda: b.append(ir.Return(())))
+    result = value(I32)
+    b.append(ir.Barrier(kind, b.cast(is_first, I32), (result,)))
+    kernel.store(0, result)
+    out = np.full(3, -1, np.int32)
+    run(kernel.function(), 1, 3, [out])
+    assert out.tolist() == [expected, -1, -1]
+
+
 def divergent_barrier(kind: BarrierKind, *, others_return: bool) -> ir.Function:
     """Threads from 2 on wait; the others go around the barrier, or have returned before."""
     kernel = Arrays(I32)

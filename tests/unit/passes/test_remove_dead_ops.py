@@ -153,6 +153,21 @@ def test_loop_that_surely_ends_goes_if_nothing_needs_it():
     assert names(clean(kernel)) == ["Return"]
 
 
+def test_value_that_only_a_break_brings_stays():
+    kernel = Arrays(I64)
+    b = kernel.b
+    zero, one, limit = b.constant(0, I64), b.constant(1, I64), b.constant(9, I64)
+    index, carried, result = value(I64), value(I64), value(I64)
+    with b.collect() as ops:
+        is_found = b.compare(ir.CompareKind.EQ, index, kernel.load(0))
+        seven = b.constant(7, I64)
+        kernel.when(is_found, lambda: b.append(ir.Break((b.binary(ADD, index, seven),))))
+        b.append(ir.Continue((carried,)))
+    b.append(ir.For(zero, limit, one, (zero,), block(ops, (index, carried)), (result,)))
+    kernel.store(0, result)
+    assert "Binary" in names(clean(kernel))
+
+
 def loop(kernel: Arrays) -> tuple[ir.Value, ir.Value]:
     """Append ``while`` count up to the thread's number; results are the count and the double."""
     b = kernel.b
