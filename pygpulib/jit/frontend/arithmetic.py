@@ -231,7 +231,8 @@ def _power(ctx: Context, left: Number, right: Number, dtype: DType, node: ast.AS
     if (isinstance(exponent, int) or exponent == 2.0) and least <= exponent <= most:
         return _expanded_power(ctx, base, int(exponent))
     if dtype.is_integer:
-        operands = [inference.cast(ctx, number, dtypes.int64) for number in (left, right)]
+        # The base may wrap; an unsigned exponent keeps its value.
+        operands = [inference.cast(ctx, left, dtypes.int64), inference.cast(ctx, right, dtype)]
         result = inline.call(ctx, integer_power, operands, {}, node)
         assert isinstance(result, Number)
         return inference.cast(ctx, result, dtype)
