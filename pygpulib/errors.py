@@ -155,6 +155,10 @@ class KernelTypeError(CompileError, TypeError):
     """An operation in a kernel does not accept the types of its operands."""
 
 
+class KernelValueError(CompileError, ValueError):
+    """A constant in a kernel has a value that the operation does not take."""
+
+
 class UndefinedNameError(CompileError, NameError):
     """A kernel uses a name that is defined nowhere."""
 

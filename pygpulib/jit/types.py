@@ -83,12 +83,17 @@ class ScalarType(Type):
 
 @record(eq=True)
 class ArrayType(Type):
-    """An array: element type, number of dimensions, layout ``C``, ``F`` or ``A`` (any)."""
+    """An array: element type, number of dimensions, layout ``C``, ``F`` or ``A`` (any).
+
+    ``space`` is where its elements lie; arguments of kernels, and arrays that lie here or there,
+    are in global memory.
+    """
 
     dtype: DType
     ndim: int
     layout: str
     readonly: bool = False
+    space: ir.AddressSpace = ir.AddressSpace.GLOBAL
 
     def __str__(self) -> str:
         mark = ", readonly" if self.readonly else ""
@@ -99,7 +104,7 @@ class ArrayType(Type):
 
     def flat(self) -> tuple[ir.Type, ...]:
         """Pointer, then the shape, then the strides in bytes."""
-        return (ir.Pointer(), *(dtypes.int64,) * (2 * self.ndim))
+        return (ir.Pointer(self.space), *(dtypes.int64,) * (2 * self.ndim))
 
 
 @record(eq=True)

@@ -155,6 +155,11 @@ def _abs(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Oper
     if isinstance(value, Complex):
         return complexes.absolute(ctx, value, node)
     (number,) = numbers(ctx, "abs", [value], node)
+    return absolute(ctx, number)
+
+
+def absolute(ctx: Context, number: Number) -> Number:
+    """Return the absolute value of a real number."""
     wide = inference.cast(ctx, number, inference.widen(number.dtype))
     if wide.literal is not None:
         return inference.constant(ctx, abs(wide.literal), wide.dtype)

@@ -14,13 +14,16 @@ from pygpulib.core import dtypes
 from pygpulib.errors import DTypeError, KernelTypeError, UnsupportedSyntaxError
 from pygpulib.jit import types
 from pygpulib.jit.frontend import (
+    atomic_calls,
     builtins,
     comparisons,
     expressions,
     inference,
     inline,
+    memory,
     methods,
     operators,
+    synchronization,
     tuples,
     warp_calls,
 )
@@ -47,7 +50,7 @@ from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.intrinsic import Intrinsic, find_intrinsic
 
 # Importing these fills the tables that `find_handler` and `find_intrinsic` read.
-_LOADED = (builtins, catalogue, operators, warp_calls)
+_LOADED = (atomic_calls, builtins, catalogue, memory, operators, synchronization, warp_calls)
 
 _INTEGRAL = frozenset({"floor", "ceil", "trunc", "rint"})
 """The intrinsics whose results are whole numbers, and may serve as indices."""

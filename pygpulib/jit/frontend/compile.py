@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from pygpulib.errors import KernelTypeError
 from pygpulib.jit import types
@@ -11,6 +11,7 @@ from pygpulib.jit.frontend.context import CallKey, Context, Frame
 from pygpulib.jit.frontend.source import load
 from pygpulib.jit.frontend.values import Operand, unflatten
 from pygpulib.jit.ir import ops as ir
+from pygpulib.jit.ir.rewrite import operands_of, walk
 from pygpulib.jit.options import CompileOptions
 
 
@@ -127,7 +128,15 @@ def _compile(
             source.node,
             help="return numbers, tuples or arrays",
         )
-    return frame, tuple(params), (*defaults, *ops)
+    return frame, tuple(params), (*defaults, *_used_allocations(ctx, ops), *ops)
+
+
+def _used_allocations(ctx: Context, ops: Sequence[ir.Op]) -> list[ir.Op]:
+    """Return the allocations of shared memory that attempts thrown away did not leave behind."""
+    if not ctx.shared:
+        return []
+    used = {value for op in walk(ir.Block((), tuple(ops))) for value in operands_of(op)}
+    return [op for pointer, op in ctx.shared.values() if pointer in used]
 
 
 def _hints(type_: types.Type, name: str) -> list[str]:

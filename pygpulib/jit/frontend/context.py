@@ -152,6 +152,9 @@ class Context:
         Floats known to be whole numbers (results of ``math.floor``); they may serve as indices.
     frozen : dict
         Copies of the host arrays that became constants, by the identity of the original.
+    shared : dict
+        The shared arrays of the kernel by what tells them apart, and what allocates them at its
+        start.
     learned : dict
         The types that earlier attempts found for the carried variables of a loop and for the
         result of a function.
@@ -168,6 +171,7 @@ class Context:
         self.nonnegative: set[ir.Value] = set()
         self.integral: set[ir.Value] = set()
         self.frozen: dict[int, np.ndarray[Any, Any]] = {}
+        self.shared: dict[object, tuple[ir.Value, ir.Allocate]] = {}
         self.learned: dict[object, dict[str, types.Type]] = {}
         self.doubted: dict[object, set[str]] = {}
 

@@ -190,7 +190,10 @@ def _frozen_array(ctx: Context, value: np.ndarray[Any, Any], name: str, node: as
         data = np.array(value.T if layout == "F" else value, order="C", copy=True)
         data.flags.writeable = False
         ctx.frozen[id(value)] = data
-    pointer = ir.Value(ir.Pointer(), name)
+    type_ = types.ArrayType(
+        dtype, value.ndim, layout, readonly=True, space=ir.AddressSpace.CONSTANT
+    )
+    pointer = ir.Value(ir.Pointer(type_.space), name)
     ctx.builder.append(ir.ConstantData(data, pointer, span=ctx.builder.span))
     strides = data.strides[::-1] if layout == "F" else data.strides
     shape, steps = (
@@ -198,7 +201,6 @@ def _frozen_array(ctx: Context, value: np.ndarray[Any, Any], name: str, node: as
         for numbers in (value.shape, strides)
     )
     ctx.nonnegative.update(shape)
-    type_ = types.ArrayType(dtype, value.ndim, layout, readonly=True)
     return Array(type_, pointer, shape, steps, name)
 
 

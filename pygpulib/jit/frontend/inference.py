@@ -35,6 +35,7 @@ from pygpulib.jit.frontend.values import (
     type_of,
 )
 from pygpulib.jit.ir.builder import wrap_integer
+from pygpulib.jit.ir.ops import AddressSpace
 
 # ------------------------------------------------------------------------------ dtypes of results
 
@@ -105,9 +106,12 @@ def join(left: types.Type, right: types.Type) -> types.Type | None:
             right.dtype,
             right.ndim,
         ):
-            layout = left.layout if left.layout == right.layout else "A"
             return types.ArrayType(
-                left.dtype, left.ndim, layout, readonly=left.readonly or right.readonly
+                left.dtype,
+                left.ndim,
+                left.layout if left.layout == right.layout else "A",
+                readonly=left.readonly or right.readonly,
+                space=left.space if left.space is right.space else AddressSpace.GLOBAL,
             )
         case types.TupleType(), types.TupleType():
             return _join_tuples(left, right)
@@ -203,7 +207,8 @@ def convert(ctx: Context, operand: Operand, type_: types.Type, node: ast.AST) ->
             converted = (convert(ctx, *pair, node) for pair in zip(items, type_.items, strict=True))
             return Tuple(tuple(converted), type_.cls)
         case Array(), types.ArrayType() if join(operand.type, type_) == type_:
-            return Array(type_, operand.pointer, operand.shape, operand.strides, operand.name)
+            pointer = ctx.builder.pointer_cast(operand.pointer, type_.space)
+            return Array(type_, pointer, operand.shape, operand.strides, operand.name)
         case _:
             return _fail_conversion(ctx, operand, type_, node)
 

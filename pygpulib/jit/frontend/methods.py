@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import ast
-import difflib
 from collections.abc import Mapping, Sequence
 
 from pygpulib.errors import KernelTypeError
-from pygpulib.jit.frontend import arrays, complexes, expressions, inference, tuples, views
+from pygpulib.jit.frontend import (
+    arrays,
+    builtins,
+    calls,
+    complexes,
+    expressions,
+    inference,
+    tuples,
+    views,
+)
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.values import (
     Array,
@@ -19,6 +27,7 @@ from pygpulib.jit.frontend.values import (
     Operand,
     Tuple,
 )
+from pygpulib.jit.intrinsics.integer_math import popc
 from pygpulib.jit.intrinsics.threads import ThreadVector
 
 _NUMBER_METHODS = ("conjugate", "item")
@@ -41,6 +50,10 @@ def attribute(ctx: Context, operand: Operand, name: str, node: ast.AST) -> Opera
             return inference.constant(ctx, 0, operand.dtype)
         case Number() | Complex() if name in _NUMBER_METHODS:
             return Method(operand, name)
+        case Number() if name == "bit_count" and (
+            operand.dtype.is_integer or operand.dtype.is_bool
+        ):
+            return Method(operand, name)
         case Number() | Complex() if name == "dtype":
             return Object(operand.dtype.numpy)
         case _:
@@ -58,7 +71,9 @@ def _object_attribute(ctx: Context, value: object, name: str, node: ast.AST) -> 
     try:
         found = getattr(value, name)
     except AttributeError:
-        close = difflib.get_close_matches(name, dir(value), n=1)
+        from difflib import get_close_matches
+
+        close = get_close_matches(name, dir(value), n=1)
         ctx.fail(
             KernelTypeError,
             f"{inference.describe(Object(value))} has no attribute {name!r}",
@@ -81,6 +96,8 @@ def call(
             return complexes.conjugate(ctx, receiver)
         case (Number() | Complex()) as receiver, ("conjugate" | "item"), () if not kwargs:
             return receiver
+        case Number() as receiver, "bit_count", () if not kwargs:
+            return calls.apply_intrinsic(ctx, popc, [builtins.absolute(ctx, receiver)], node)
         case Array() as receiver, "transpose", () if not kwargs:
             return views.transpose(receiver)
         case Array() as receiver, "fill", (value,) if not kwargs:

@@ -31,6 +31,7 @@ from pygpulib.jit.frontend.functions import (
     register,
 )
 from pygpulib.jit.frontend.values import Array, Complex, Number, Operand
+from pygpulib.jit.intrinsics.selection import selp
 
 BINARY: dict[type[ast.operator], tuple[object, ...]] = {
     ast.Add: (operator.add, operator.iadd, np.add),
@@ -155,6 +156,45 @@ def _truth(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Op
 def _getitem(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Operand:
     operand, index = _operands(ctx, operator.getitem, 2, (args, kwargs), node)
     return expressions.subscript(ctx, operand, index, node)
+
+
+# ---------------------------------------------------------------------------------------- choices
+
+
+@register(selp)
+def _selp(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Operand:
+    return _select(ctx, "cuda.selp", (args, kwargs), node)
+
+
+@register(np.where)
+def _where(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Operand:
+    return _select(ctx, "numpy.where", (args, kwargs), node)
+
+
+def _select(ctx: Context, name: str, call: tuple[Arguments, Keywords], node: ast.AST) -> Operand:
+    parameters = ("condition", "if_true", "if_false")
+    condition, *choices = bind(ctx, name, parameters, 3, *call, node)
+    known = [choice for choice in choices if isinstance(choice, Number | Complex)]
+    if len(known) != len(choices) or not isinstance(condition, Number | Complex):
+        given = (condition, *choices)
+        ctx.fail(
+            KernelTypeError,
+            f"{name} does not take "
+            f"({', '.join(inference.describe(one) for one in given if one is not None)})",
+            node,
+            detail="expected a condition and two numbers",
+            help="write an if statement, or x if condition else y",
+        )
+    holds = comparisons.truth(ctx, condition, node)
+    dtype = inference.promote(*(choice.dtype for choice in known))
+    if not dtype.is_complex:
+        one, other = (
+            inference.cast(ctx, number, dtype) for number in numbers(ctx, name, known, node)
+        )
+        return Number(ctx.builder.select(holds.value, one.value, other.value))
+    left, right = (inference.as_complex(ctx, choice, dtype) for choice in known)
+    real = ctx.builder.select(holds.value, left.real, right.real)
+    return Complex(real, ctx.builder.select(holds.value, left.imag, right.imag), dtype)
 
 
 # ---------------------------------------------------------------------------------------- extremes

@@ -7,10 +7,11 @@ import math
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+from pygpulib._record import replace
 from pygpulib.errors import KernelTypeError, UndefinedNameError
 from pygpulib.jit.frontend import expressions
 from pygpulib.jit.frontend.context import Context, Frame
-from pygpulib.jit.frontend.values import Operand, Unbound
+from pygpulib.jit.frontend.values import Array, Operand, Unbound
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
 
@@ -57,6 +58,8 @@ def lookup(ctx: Context, name: str, node: ast.AST) -> Operand:
 
 def assign(ctx: Context, name: str, operand: Operand) -> None:
     """Give a local variable of the innermost function a new value."""
+    if isinstance(operand, Array) and not operand.name:
+        operand = replace(operand, name=name)
     ctx.frame.variables[name] = operand
 
 

@@ -38,10 +38,12 @@ _cache: dict[tuple[str, CodeType], _Parsed] = {}
 class Outer(Mapping[str, object]):
     """The names that a function sees from outside: captured variables, globals, builtins.
 
-    Values are read when they are asked for, so that functions defined later are found.
+    Values are read when they are asked for, so that functions defined later are found. Two are
+    equal if they belong to the same function.
     """
 
     def __init__(self, function: FunctionType) -> None:
+        self._function = function
         cells = function.__closure__ or ()
         self._cells = dict(zip(function.__code__.co_freevars, cells, strict=True))
         self._globals = function.__globals__
@@ -55,6 +57,12 @@ class Outer(Mapping[str, object]):
         if name in self._globals:
             return self._globals[name]
         return vars(builtins)[name]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Outer) and other._function is self._function
+
+    def __hash__(self) -> int:
+        return id(self._function)
 
     def __iter__(self) -> Iterator[str]:
         return iter({**self._cells, **self._globals, **vars(builtins)})

@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from pygpulib._record import record
+from pygpulib._record import record, replace
 from pygpulib.core import dtypes
 from pygpulib.errors import KernelTypeError
-from pygpulib.jit import types
 from pygpulib.jit.frontend import arrays, inference, integers
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.values import Array, NoneValue, Number, Object, Operand, Slice
@@ -57,12 +56,12 @@ def select(ctx: Context, array: Array, items: Sequence[Operand], node: ast.AST) 
     if offset.literal != 0:
         pointer = ctx.builder.offset(pointer, offset.value, scale)
     shape, strides = _extents(ctx, array, selectors)
-    type_ = types.ArrayType(array.type.dtype, len(shape), layout, readonly=array.type.readonly)
+    type_ = replace(array.type, ndim=len(shape), layout=layout)
     return Array(type_, pointer, shape, strides, array.name)
 
 
 def _with_layout(array: Array, layout: str) -> Array:
-    type_ = types.ArrayType(array.type.dtype, array.type.ndim, layout, readonly=array.type.readonly)
+    type_ = replace(array.type, layout=layout)
     return Array(type_, array.pointer, array.shape, array.strides, array.name)
 
 
@@ -128,7 +127,7 @@ def _positions(ctx: Context, array: Array, selectors: Sequence[Number | Extract]
             positions.append(selector.start)
         else:
             row = Array(
-                types.ArrayType(array.type.dtype, 1, "A"),
+                replace(array.type, ndim=1, layout="A"),
                 array.pointer,
                 (array.shape[dim],),
                 (array.strides[dim],),
@@ -236,12 +235,7 @@ def _clamp(
 def transpose(array: Array) -> Array:
     """Return the view with the order of the dimensions reversed."""
     layout = {"C": "F", "F": "C", "A": "A"}[array.type.layout]
-    type_ = types.ArrayType(
-        array.type.dtype,
-        array.type.ndim,
-        layout if array.type.ndim > 1 else array.type.layout,
-        readonly=array.type.readonly,
-    )
+    type_ = array.type if array.type.ndim < 2 else replace(array.type, layout=layout)
     return Array(type_, array.pointer, array.shape[::-1], array.strides[::-1], array.name)
 
 
@@ -252,5 +246,5 @@ def part(ctx: Context, array: Array, name: str) -> Array:
     if name == "imag":
         one = integers.literal(ctx, 1)
         pointer = ctx.builder.offset(pointer, one.value, dtype.size_bytes)
-    type_ = types.ArrayType(dtype, array.type.ndim, "A", readonly=array.type.readonly)
+    type_ = replace(array.type, dtype=dtype, layout="A")
     return Array(type_, pointer, array.shape, array.strides, array.name)

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from pygpulib.errors import Span
 
 
+_CONSTANT = ir.Pointer(ir.AddressSpace.CONSTANT)
+
+
 class Builder:
     """Appends operations to the innermost open block.
 
@@ -99,6 +102,14 @@ class Builder:
         self.append(ir.Cast(operand, result, span=self.span))
         return result
 
+    def pointer_cast(self, pointer: ir.Value, space: ir.AddressSpace) -> ir.Value:
+        """Append the reading of an address as one of another space, unless it is right already."""
+        if pointer.type == ir.Pointer(space):
+            return pointer
+        result = ir.Value(ir.Pointer(space), pointer.hint)
+        self.append(ir.Bitcast(pointer, result, span=self.span))
+        return result
+
     def register(self, register: ir.Register) -> ir.Value:
         """Append the reading of a special register."""
         result = ir.Value(dtypes.int32, register.value)
@@ -121,7 +132,8 @@ class Builder:
     ) -> ir.Value:
         """Append a load of one element."""
         result = ir.Value(dtype)
-        self.append(ir.Load(pointer, index, scale, result, access, span=self.span))
+        is_constant = pointer.type == _CONSTANT
+        self.append(ir.Load(pointer, index, scale, result, access, is_constant, span=self.span))
         return result
 
     def store(

@@ -1,6 +1,6 @@
 """The closed union of operations.
 
-Every operation is a frozen dataclass. What a field is follows from its annotation and name, so
+Every operation is a record. What a field is follows from its annotation and name, so
 that walking, cloning, printing and verifying need no code per operation:
 
 - ``result`` / ``results`` are the values that the operation defines;
@@ -261,7 +261,7 @@ class CallFunction(_Op):
 
 
 class Register(Enum):
-    """Where a thread is; all are int32."""
+    """Where a thread is, and how it was launched; all are int32."""
 
     TID_X = "tid.x"
     TID_Y = "tid.y"
@@ -277,6 +277,7 @@ class Register(Enum):
     NCTAID_Z = "nctaid.z"
     LANEID = "laneid"
     WARPSIZE = "warpsize"
+    DYNAMIC_SHARED_BYTES = "dynamic_shared_bytes"
 
 
 @record

@@ -45,6 +45,7 @@ _REGISTERS = {
     ir.Register.NCTAID_Z: Interval(1, _MAX_GRID_YZ),
     ir.Register.LANEID: Interval(0, 31),
     ir.Register.WARPSIZE: Interval(32, 32),
+    ir.Register.DYNAMIC_SHARED_BYTES: Interval(0, 2**31 - 1),
 }
 
 _NEGATED = {

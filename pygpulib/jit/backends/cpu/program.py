@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from pygpulib.jit.backends.cpu.walk import Coordinates, Walk
 
 PARAMETER_WORD = 8
-_FAULT_WORD = 6
+_FAULT_WORD, _DYNAMIC_WORD = 6, 7
 
 TID = (Register.TID_X, Register.TID_Y, Register.TID_Z)
 CTAID = (Register.CTAID_X, Register.CTAID_Y, Register.CTAID_Z)
 _NTID = (Register.NTID_X, Register.NTID_Y, Register.NTID_Z)
 _NCTAID = (Register.NCTAID_X, Register.NCTAID_Y, Register.NCTAID_Z)
-_LAUNCH = frozenset({*_NTID, *_NCTAID, Register.WARPSIZE})
+_LAUNCH = frozenset({*_NTID, *_NCTAID, Register.WARPSIZE, Register.DYNAMIC_SHARED_BYTES})
 
 
 class Program:
@@ -68,6 +68,7 @@ class Program:
             (*_NCTAID, *_NTID), (*self.walk.grid, *self.walk.block), strict=True
         ):
             self.gang.registers[register] = self.code.emit(f"trunc i64 {size} to i32")
+        self.gang.registers[Register.DYNAMIC_SHARED_BYTES] = self.walk.word(_DYNAMIC_WORD, "i32")
         self.gang.fault_record = self.walk.word(_FAULT_WORD, "ptr")
         self._write_parameters()
         self._write_invariants()

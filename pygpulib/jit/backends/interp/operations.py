@@ -167,7 +167,7 @@ def cooperate(state: State, frame: Frame, op: ThreadOp, mask: Mask) -> None:
     """Run an operation on threads, or one that the host sees."""
     match op:
         case ir.ReadRegister():
-            frame.values[op.result] = state.lanes.read(op.register)
+            frame.values[op.result] = state.read(op.register)
         case ir.Fence():
             pass  # Lanes run in step, so every access is in order already.
         case ir.Barrier():

@@ -107,7 +107,7 @@ class Lanes:
         ]
 
     def read(self, register: ir.Register) -> NDArray[np.int32]:
-        """Return a special register, per lane."""
+        """Return a register that says where a thread is, per lane."""
         if register is ir.Register.LANEID:
             return (self.thread_numbers % WARP_SIZE).astype(np.int32)
         if register is ir.Register.WARPSIZE:
@@ -172,6 +172,12 @@ class State:
     max_iterations: int
     outcome: Outcome
     shared: dict[object, Addresses] = field(default_factory=dict)
+
+    def read(self, register: ir.Register) -> NDArray[np.int32]:
+        """Return a special register, per lane."""
+        if register is ir.Register.DYNAMIC_SHARED_BYTES:
+            return np.full(self.lanes.count, self.dynamic_shared_bytes, np.int32)
+        return self.lanes.read(register)
 
     def fault(self, op: ir.Op, lane: int, problem: str) -> KernelFault:
         """Return a fault that names the source line, the thread and the operation."""

@@ -1,0 +1,216 @@
+"""Arrays that kernels make: in shared, local and constant memory."""
+
+from __future__ import annotations
+
+import ast
+from math import prod
+from typing import NoReturn
+
+import numpy as np
+
+from pygpulib.core import dtypes
+from pygpulib.core.dtypes import DType
+from pygpulib.errors import DTypeError, KernelTypeError, KernelValueError
+from pygpulib.jit import types
+from pygpulib.jit.frontend import expressions, inference, integers
+from pygpulib.jit.frontend.context import Context
+from pygpulib.jit.frontend.functions import Arguments, Keywords, bind, register
+from pygpulib.jit.frontend.values import Array, NoneValue, Number, Object, Operand, Text, Tuple
+from pygpulib.jit.intrinsics.memory import const, local, shared
+from pygpulib.jit.ir import ops as ir
+
+_MIN_ALIGNMENT = 8
+
+
+@register(shared.array)
+def _shared_array(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Operand:
+    shape, dtype, alignment = _arguments(ctx, "cuda.shared.array", args, kwargs, node)
+    is_dynamic = bool(shape) and shape[0] == 0
+    _check_extents(ctx, "cuda.shared.array", shape[1:] if is_dynamic else shape, node)
+    size_bytes = prod(shape) * dtype.size_bytes
+    pointer = _shared_memory(ctx, size_bytes, alignment, dtype, node)
+    extents = [integers.literal(ctx, extent) for extent in shape]
+    if is_dynamic:
+        extents[0] = _dynamic_extent(ctx, prod(shape[1:]) * dtype.size_bytes)
+    return _packed(ctx, pointer, extents, dtype)
+
+
+def _shared_memory(
+    ctx: Context, size_bytes: int, alignment: int, dtype: DType, node: ast.AST
+) -> ir.Value:
+    """Return the memory of a call, which is the same wherever the call is inlined.
+
+    It is allocated where the kernel starts.
+    """
+    source = ctx.frame.source
+    key = (node, source.outer, size_bytes, alignment, dtype)
+    if key not in ctx.shared:
+        space = ir.AddressSpace.SHARED
+        pointer = ir.Value(ir.Pointer(space))
+        op = ir.Allocate(space, size_bytes, alignment, pointer, span=ctx.builder.span)
+        ctx.shared[key] = (pointer, op)
+    return ctx.shared[key][0]
+
+
+def _dynamic_extent(ctx: Context, row_bytes: int) -> Number:
+    """Return how many rows the launch's dynamic shared memory has room for."""
+    size = expressions.read_register(ctx, ir.Register.DYNAMIC_SHARED_BYTES)
+    wide = inference.cast(ctx, size, dtypes.int64)
+    return integers.floor_divide(ctx, wide, integers.literal(ctx, row_bytes))
+
+
+@register(local.array)
+def _local_array(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Operand:
+    shape, dtype, alignment = _arguments(ctx, "cuda.local.array", args, kwargs, node)
+    _check_extents(ctx, "cuda.local.array", shape, node)
+    space = ir.AddressSpace.LOCAL
+    pointer = ir.Value(ir.Pointer(space))
+    size_bytes = prod(shape) * dtype.size_bytes
+    ctx.builder.append(ir.Allocate(space, size_bytes, alignment, pointer, span=ctx.builder.span))
+    return _packed(ctx, pointer, [integers.literal(ctx, extent) for extent in shape], dtype)
+
+
+def _packed(ctx: Context, pointer: ir.Value, shape: list[Number], dtype: DType) -> Array:
+    """Return a C-contiguous array."""
+    strides: list[ir.Value] = []
+    stride = integers.literal(ctx, dtype.size_bytes)
+    for extent in reversed(shape):
+        strides.insert(0, stride.value)
+        stride = integers.multiply(ctx, stride, extent)
+    assert isinstance(pointer.type, ir.Pointer)
+    type_ = types.ArrayType(dtype, len(shape), "C", space=pointer.type.space)
+    ctx.nonnegative.update(extent.value for extent in shape)
+    return Array(type_, pointer, tuple(extent.value for extent in shape), tuple(strides))
+
+
+@register(const.array_like)
+def _array_like(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Operand:
+    (array,) = bind(ctx, "cuda.const.array_like", ("array",), 1, args, kwargs, node)
+    if isinstance(array, Array) and array.type.space is ir.AddressSpace.CONSTANT:
+        return array
+    assert array is not None
+    ctx.fail(
+        KernelTypeError,
+        f"cuda.const.array_like does not take {inference.describe(array)}",
+        node,
+        detail="expected a NumPy array that is a global or captured variable of the kernel",
+        help="make it on the host, outside the kernel",
+    )
+
+
+# -------------------------------------------------------------------------------------- arguments
+
+
+def _arguments(
+    ctx: Context, name: str, args: Arguments, kwargs: Keywords, node: ast.AST
+) -> tuple[tuple[int, ...], DType, int]:
+    """Return shape, dtype and alignment."""
+    given = bind(ctx, name, ("shape", "dtype", "alignment"), 2, args, kwargs, node)
+    shape, dtype, alignment = given
+    assert shape is not None
+    assert dtype is not None
+    row = _dtype(ctx, name, dtype, node)
+    return _shape(ctx, name, shape, node), row, _alignment(ctx, name, alignment, row, node)
+
+
+def _shape(ctx: Context, name: str, shape: Operand, node: ast.AST) -> tuple[int, ...]:
+    items = shape.items if isinstance(shape, Tuple) else (shape,)
+    extents: list[int] = []
+    for item in items:
+        if not isinstance(item, Number) or not item.dtype.is_integer:
+            ctx.fail(
+                KernelTypeError,
+                f"{inference.describe(shape)} is no shape for {name}",
+                node,
+                detail="expected an integer or a tuple of integers",
+                help="write the shape as N or (N, M)",
+            )
+        if item.literal is None:
+            _fail_not_constant(ctx, name, node)
+        extents.append(int(item.literal))
+    return tuple(extents)
+
+
+def _fail_not_constant(ctx: Context, name: str, node: ast.AST) -> NoReturn:
+    advice = "use a literal, a global, or a variable of the function around the kernel"
+    if name == "cuda.shared.array":
+        advice += (
+            "; for a size that only the launch knows, write cuda.shared.array(0, dtype), which is "
+            "dynamic shared memory, and pass its size in bytes: "
+            "kernel[grid, block, stream, shared_bytes](...)"
+        )
+    ctx.fail(
+        KernelTypeError, f"the shape of {name} must be a compile-time constant", node, help=advice
+    )
+
+
+def _check_extents(ctx: Context, name: str, shape: tuple[int, ...], node: ast.AST) -> None:
+    for extent in shape:
+        if extent < 1:
+            help_ = "use at least one element"
+            if name == "cuda.shared.array":
+                help_ += "; a first extent of 0 stands for dynamic shared memory"
+            ctx.fail(
+                KernelValueError,
+                f"the shape of {name} has the extent {extent}, but every extent must be positive",
+                node,
+                help=help_,
+            )
+
+
+def _dtype(ctx: Context, name: str, dtype: Operand, node: ast.AST) -> DType:
+    match dtype:
+        case Object(types.ScalarType() as scalar):
+            return scalar.dtype
+        case Text(text):
+            return _named_dtype(ctx, name, text, node)
+        case Object(np.dtype() | type() as value):
+            try:
+                return dtypes.from_numpy(value)
+            except DTypeError as error:
+                ctx.fail(KernelTypeError, f"{name}: {error.problem}", node, detail=error.detail)
+        case _:
+            ctx.fail(
+                KernelTypeError,
+                f"{inference.describe(dtype)} is no dtype for {name}",
+                node,
+                help="use a type such as float32, numpy.float32 or 'float32'",
+            )
+
+
+def _named_dtype(ctx: Context, name: str, text: str, node: ast.AST) -> DType:
+    try:
+        return dtypes.from_numpy(text)
+    except DTypeError:
+        names = ", ".join(row.name for row in dtypes.ALL_DTYPES)
+        ctx.fail(
+            KernelTypeError,
+            f"{name}: Invalid NumPy dtype specified: {text!r}",
+            node,
+            detail=f"expected one of: {names}",
+        )
+
+
+def _alignment(
+    ctx: Context, name: str, alignment: Operand | None, dtype: DType, node: ast.AST
+) -> int:
+    if alignment is None or isinstance(alignment, NoneValue):
+        return dtype.size_bytes
+    is_number = isinstance(alignment, Number) and alignment.dtype.is_integer
+    if not isinstance(alignment, Number) or not is_number or alignment.literal is None:
+        ctx.fail(
+            KernelTypeError,
+            f"the alignment of {name} must be an integer that is a compile-time constant",
+            node,
+            help="use a literal, a global, or a variable of the function around the kernel",
+        )
+    number = int(alignment.literal)
+    if number <= 0 or number & (number - 1) or number % _MIN_ALIGNMENT:
+        ctx.fail(
+            KernelValueError,
+            f"the alignment of {name} is {number}",
+            node,
+            detail=f"Alignment must be a power of two and a multiple of {_MIN_ALIGNMENT}",
+            help="use 8, 16, 32, ...",
+        )
+    return max(number, dtype.size_bytes)
