@@ -85,7 +85,9 @@ class LaneShapes:
         return id(region) in self.ragged
 
 
-def find_lane_shapes(function: ir.Function, axis: int) -> LaneShapes:
+def find_lane_shapes(
+    function: ir.Function, axis: int, param_shape: LaneShape = UNIFORM
+) -> LaneShapes:
     """Find the lane shape of every value of a kernel.
 
     Parameters
@@ -95,13 +97,15 @@ def find_lane_shapes(function: ir.Function, axis: int) -> LaneShapes:
     axis : int
         Axis of the block (0 is x) along which neighbouring threads are neighbouring lanes, or
         ``LINEAR_AXIS``.
+    param_shape : LaneShape
+        Shape of the parameters: those of a kernel are uniform.
 
     Returns
     -------
     LaneShapes
         Shapes and divergent regions.
     """
-    finder = _Finder(function, axis)
+    finder = _Finder(function, axis, param_shape)
     while finder.walk_function():
         pass
     return finder.found
@@ -110,8 +114,9 @@ def find_lane_shapes(function: ir.Function, axis: int) -> LaneShapes:
 class _Finder:
     """One analysis; ``walk_function`` is repeated until nothing changes."""
 
-    def __init__(self, function: ir.Function, axis: int) -> None:
+    def __init__(self, function: ir.Function, axis: int, param_shape: LaneShape) -> None:
         self.function = function
+        self.param_shape = param_shape
         self.tid = _TID[axis] if axis != LINEAR_AXIS else None
         self.found = LaneShapes()
         self.constants: dict[ir.Value, int] = {}
@@ -125,7 +130,7 @@ class _Finder:
         self.changed = False
         self.exits.clear()
         for param in self.function.params:
-            self._lower(param, UNIFORM)
+            self._lower(param, self.param_shape)
         self._walk(self.function.body)
         return self.changed
 

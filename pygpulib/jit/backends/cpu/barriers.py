@@ -21,21 +21,27 @@ if TYPE_CHECKING:
 DONE = -1
 """What the function returns when all threads of the gang have ended."""
 
-BLOCK_KINDS = frozenset(
-    {BarrierKind.BLOCK, BarrierKind.BLOCK_COUNT, BarrierKind.BLOCK_AND, BarrierKind.BLOCK_OR}
-)
+# Where a gang stops; in a warp barrier it does not, because its lanes run in lock step.
+STOPPING_KINDS = frozenset(BarrierKind) - {BarrierKind.WARP}
 
 # Words of the block's record: what the threads before a barrier add to, and what is left of it
 # for those behind.
 VOTES_FOR, VOTERS, RESULT_FOR, RESULT_VOTERS = range(4)
-BLOCK_RECORD_WORDS = 4
+PROGRESS = 4
+"""How far the block is in a kernel with grid barriers: not started, waiting, or through."""
+BLOCK_RECORD_WORDS = 5
 
 
 def block_barriers(function: ir.Function) -> list[ir.Barrier]:
     """Return the barriers at which a gang stops; their numbers are their positions from 1 on."""
     return [
-        op for op in walk(function.body) if isinstance(op, ir.Barrier) and op.kind in BLOCK_KINDS
+        op for op in walk(function.body) if isinstance(op, ir.Barrier) and op.kind in STOPPING_KINDS
     ]
+
+
+def is_cooperative(function: ir.Function) -> bool:
+    """Return whether a kernel has barriers of the whole grid."""
+    return any(op.kind is BarrierKind.GRID for op in block_barriers(function))
 
 
 def find_split(function: ir.Function) -> frozenset[int]:
@@ -46,7 +52,7 @@ def find_split(function: ir.Function) -> frozenset[int]:
         found = False
         for op in block.ops:
             inside = [visit(nested) for nested in blocks_of(op)]
-            if any(inside) or (isinstance(op, ir.Barrier) and op.kind in BLOCK_KINDS):
+            if any(inside) or (isinstance(op, ir.Barrier) and op.kind in STOPPING_KINDS):
                 split.add(id(op))
                 found = True
         return found

@@ -6,11 +6,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pygpulib._config import config
-from pygpulib.errors import KernelFault
-from pygpulib.jit.backends.cpu.barriers import block_barriers
+from pygpulib.jit.backends.cpu.barriers import is_cooperative
 from pygpulib.jit.backends.cpu.emit import emit_kernel
 from pygpulib.jit.backends.cpu.executable import CpuKernel
 from pygpulib.jit.backends.cpu.lane_choice import choose_axes, choose_width
+from pygpulib.jit.backends.cpu.prints import find_prints
+from pygpulib.jit.backends.cpu.reports import all_errors, detail_types
 from pygpulib.jit.backends.cpu.target import (
     CpuVariant,
     choose_variant,
@@ -19,7 +20,6 @@ from pygpulib.jit.backends.cpu.target import (
 )
 from pygpulib.jit.backends.cpu.warps import cooperates
 from pygpulib.jit.ir import ops as ir
-from pygpulib.jit.ir.rewrite import walk
 from pygpulib.jit.passes.carry_common import carry_common
 from pygpulib.jit.passes.expand_intrinsics import Bodies, expand_intrinsics
 from pygpulib.jit.passes.fold_constants import fold_constants
@@ -72,13 +72,10 @@ def compile_kernel(function: ir.Function, compile_function: CompileFunction) -> 
         function.name,
         partial(_emit, prepared),
         choose=_variant_chooser(prepared),
-        errors=(*prepared.errors, *_barrier_errors(prepared)),
-        detail_types={
-            op.code: [value.type for value in op.details]
-            for part in (prepared, *prepared.callees)
-            for op in walk(part.body)
-            if isinstance(op, ir.Raise)
-        },
+        errors=all_errors(prepared),
+        detail_types=detail_types(prepared),
+        prints=find_prints(prepared),
+        is_cooperative=is_cooperative(prepared),
     )
 
 
@@ -88,12 +85,6 @@ def _variant_chooser(function: ir.Function) -> Callable[[tuple[int, int, int]], 
         return choose_warp_variant
     axes, width = choose_axes(function), choose_width(function, host_target())
     return lambda block: choose_variant(block, axes, width)
-
-
-def _barrier_errors(function: ir.Function) -> list[ir.ErrorEntry]:
-    """Return what goes wrong at each barrier, in the order of their numbers."""
-    message = "a barrier is not reached by all threads of the block"
-    return [ir.ErrorEntry(KernelFault, message, op.span) for op in block_barriers(function)]
 
 
 def _emit(function: ir.Function, variant: CpuVariant, name: str) -> str:

@@ -10,9 +10,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pygpulib.jit.backends.cpu.barriers import block_barriers, find_crossing, find_split
+from pygpulib.jit.backends.cpu.barriers import (
+    block_barriers,
+    find_crossing,
+    find_split,
+    is_cooperative,
+)
+from pygpulib.jit.backends.cpu.callees import Callees
 from pygpulib.jit.backends.cpu.gang import Frame
+from pygpulib.jit.backends.cpu.prints import find_prints
 from pygpulib.jit.backends.cpu.program import PARAMETER_WORD, Program
+from pygpulib.jit.backends.cpu.reports import overflow_error
 from pygpulib.jit.backends.cpu.rounds import Rounds
 from pygpulib.jit.backends.cpu.shared import uses_shared
 from pygpulib.jit.backends.cpu.walk import Coordinates, Walk
@@ -51,16 +59,19 @@ def emit_kernel(function: ir.Function, variant: CpuVariant, target: CpuTarget, n
         If the kernel needs something that this back end does not have.
     """
     del target  # so far the same text is right for every processor
+    print_numbers = {id(op): number for number, op in enumerate(find_prints(function))}
+    callees = Callees(function, variant, name, print_numbers, overflow_error(function))
     split = find_split(function)
     if split:
-        return _emit_resumable(function, variant, name, split)
+        return _emit_resumable(function, variant, name, split, callees)
     code = Code()
     walk = Walk(code, variant)
-    program = Program(code, function, variant, walk)
+    program = Program(code, function, variant, walk, callees)
     program.write_launch()
-    workspace = None
+    workspace, memory = None, ""
     if uses_shared(function):
         workspace = Workspace(code, walk, program.gang.shared_places, frame_bytes=0)
+        memory = workspace.allocate()
         program.gang.shared = workspace.shared
 
     def run_gang(threads: Coordinates) -> None:
@@ -73,19 +84,23 @@ def emit_kernel(function: ir.Function, variant: CpuVariant, target: CpuTarget, n
 
     walk.each_block(run_block)
     if workspace is not None:
-        workspace.free()
+        workspace.free(memory)
     code.do("ret void")
-    return _module([code], [_define(code, _kernel_header(name))])
+    return _module([(code, _kernel_header(name)), *callees.write()])
 
 
 def _emit_resumable(
-    function: ir.Function, variant: CpuVariant, name: str, split: frozenset[int]
+    function: ir.Function,
+    variant: CpuVariant,
+    name: str,
+    split: frozenset[int],
+    callees: Callees,
 ) -> str:
     inner, gang_name = Code(), f"{name}.gang"
     barriers = block_barriers(function)
     numbers = {id(op): number for number, op in enumerate(barriers, start=1)}
     frame = Frame(inner, frozenset(), split, numbers)
-    program = Program(inner, function, variant, Walk(inner, variant))
+    program = Program(inner, function, variant, Walk(inner, variant), callees)
     program.gang.frame, program.gang.is_split = frame, True
     program.write_launch()
     # Only what the program itself computes can be out of reach behind a barrier.
@@ -93,8 +108,14 @@ def _emit_resumable(
     rounds = Rounds(Code(), function, variant, gang_name)
     rounds.write_gang(program)
     rounds.write_kernel(program.gang.shared_places, frame.size_bytes)
-    gang = _define(inner, f"define internal i32 @{gang_name}({rounds.PARAMETERS})")
-    return _module([inner, rounds.code], [gang, _define(rounds.code, _kernel_header(name))])
+    functions = [
+        (inner, f"define internal i32 @{gang_name}({rounds.PARAMETERS})"),
+        (rounds.code, _kernel_header(name)),
+    ]
+    if is_cooperative(function):
+        sizes = rounds.write_sizes(program.gang.shared_places, frame.size_bytes)
+        functions.append((sizes, f"define i64 @{name}.block_bytes(ptr %words)"))
+    return _module([*functions, *callees.write()])
 
 
 def _kernel_header(name: str) -> str:
@@ -102,11 +123,13 @@ def _kernel_header(name: str) -> str:
     return f"define void @{name}({words}, i64 %first, i64 %end, i64 %worker)"
 
 
-def _define(code: Code, header: str) -> str:
-    return "\n".join([f"{header} {{", "entry:", *code.entry, *code.lines, "}", ""])
-
-
-def _module(codes: list[Code], functions: list[str]) -> str:
+def _module(functions: list[tuple[Code, str]]) -> str:
+    """Write a module of functions, each given by its code and the line that starts it."""
+    codes = [code for code, _ in functions]
     declarations = {name: text for code in codes for name, text in code.declarations.items()}
     data = [line for code in codes for line in code.globals]
-    return "\n".join([*data, *declarations.values(), *functions])
+    definitions = [
+        "\n".join([f"{header} {{", "entry:", *code.entry, *code.lines, "}", ""])
+        for code, header in functions
+    ]
+    return "\n".join([*data, *declarations.values(), *definitions])

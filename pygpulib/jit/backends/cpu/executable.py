@@ -1,31 +1,34 @@
-"""A kernel on this processor: native code per variant, compiled when a launch needs it.
-
-Where a kernel can fail, word 6 of its argument block is the address of a *fault record* of
-8-byte words: 0 whether a thread has claimed it (0 or 1, by compare and exchange; only the first
-thread reports), 1 number of the error, 2-4 block, 5-7 thread, 8 number of details, from 9 on the
-details: integers as int64, floats as float64.
-"""
+"""A kernel on this processor: native code per variant, compiled when a launch needs it."""
 
 from __future__ import annotations
 
 import ctypes
-import struct
 import sys
 import threading
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pygpulib._config import config
 from pygpulib.core.dtypes import DType
-from pygpulib.errors import KernelFault
 from pygpulib.jit.backends.cpu import engine
-from pygpulib.jit.backends.cpu.faults import MAX_DETAILS
 from pygpulib.jit.backends.cpu.pool import KERNEL_TYPE, shared_pool
+from pygpulib.jit.backends.cpu.reports import (
+    BLOCKS_WORD,
+    PRINT_WORD,
+    WAITING_WORD,
+    DetailTypes,
+    LaunchRecord,
+    read_fault,
+    read_number,
+    take_lines,
+)
 from pygpulib.jit.backends.cpu.target import CpuVariant, choose_variant, host_target
 from pygpulib.jit.backends.protocol import HEADER_WORDS
 from pygpulib.jit.ir import ops as ir
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from pygpulib.core.driver import LaunchShape
     from pygpulib.jit import types
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
 _TYPICAL_BLOCK = (256, 1, 1)
 
 _Header = ctypes.c_int64 * HEADER_WORDS
-_FaultRecord = ctypes.c_int64 * (9 + MAX_DETAILS)
+_ALIGNMENT = 64
 
 
 def _choose_plain(block: tuple[int, int, int]) -> CpuVariant:
@@ -55,8 +58,12 @@ class CpuKernel:
         Gives the variant for a block shape.
     errors : sequence of ErrorEntry
         What can go wrong while the kernel runs.
-    detail_types : mapping of int to tuple of Type
+    detail_types : mapping of int to sequence of Type
         By number of the error, the types of the numbers that its message shows.
+    prints : sequence of Print
+        What the kernel prints, by number.
+    is_cooperative : bool
+        Whether its blocks wait for each other.
     """
 
     def __init__(
@@ -66,13 +73,18 @@ class CpuKernel:
         *,
         choose: Callable[[tuple[int, int, int]], CpuVariant] = _choose_plain,
         errors: Sequence[ir.ErrorEntry] = (),
-        detail_types: Mapping[int, Sequence[ir.Type]] | None = None,
+        detail_types: DetailTypes | None = None,
+        prints: Sequence[ir.Print] = (),
+        is_cooperative: bool = False,
     ) -> None:
         self.name = name
         self._emit = emit
         self._choose = choose
         self._errors = errors
         self._detail_types = detail_types or {}
+        self._prints = prints
+        self._is_cooperative = is_cooperative
+        self._sizes: dict[int, int] = {}
         self._addresses: dict[CpuVariant, int] = {}
         self._by_block: dict[tuple[int, int, int], int] = {}
         self._lock = threading.Lock()
@@ -94,44 +106,60 @@ class CpuKernel:
             text = self._emit(variant, "kernel")
             if config.dump_ir:
                 sys.stderr.write(f"; {self.name}, {variant}\n{text}\n")
-            found = engine.load(engine.assemble(text, host_target()), "kernel")
-            self._addresses[variant] = found
+            sizes = ("kernel.block_bytes",) if self._is_cooperative else ()
+            code = engine.assemble(text, host_target())
+            symbols = engine.load_all(code, ("kernel", *sizes))
+            found = self._addresses[variant] = symbols["kernel"]
+            if sizes:
+                self._sizes[found] = symbols[sizes[0]]
         return found
 
     def run(self, shape: LaunchShape, arguments_address: int) -> None:
         """Run the grid on the pool, or a single block on the caller."""
         address = self.address(shape.block)
-        record = _FaultRecord() if self._errors else None
-        header = _Header.from_address(arguments_address)
-        fault_address = ctypes.addressof(record) if record is not None else 0
-        header[:] = [*shape.grid, *shape.block, fault_address, shape.shared_bytes]
         blocks = count_blocks(shape)
-        pool = shared_pool() if blocks > 1 else None
-        if pool is None:
-            KERNEL_TYPE(address)(arguments_address, 0, blocks, 0)
+        record = LaunchRecord() if self._reports else None
+        header = _Header.from_address(arguments_address)
+        record_address = ctypes.addressof(record) if record is not None else 0
+        header[:] = [*shape.grid, *shape.block, record_address, shape.shared_bytes]
+        if self._is_cooperative and record is not None:
+            self._run_together(address, arguments_address, blocks, record)
         else:
-            pool.run(address, arguments_address, blocks)
-        if record is not None and record[0]:
-            raise self._fault(record)
+            _run_blocks(address, arguments_address, blocks)
+        if record is not None:
+            self._report(record)
 
-    def _fault(self, record: ctypes.Array[ctypes.c_int64]) -> Exception:
-        number = record[1]
-        entry = self._errors[number]
-        details = [
-            _detail(word, type_)
-            for word, type_ in zip(record[9:], self._detail_types.get(number, ()), strict=False)
-        ]
-        message = entry.message.format(*details) if details else entry.message
-        block, thread = tuple(record[2:5]), tuple(record[5:8])
-        where = f"in the kernel {self.name}, block {block}, thread {thread}"
-        if entry.span is not None:
-            where += f", at {entry.span}"
-        text = f"{message}\n{where}" if message else where
-        try:
-            return entry.exception(text)
-        except TypeError:
-            # The user's class wants other arguments than a message.
-            return KernelFault(f"{entry.exception.__name__}: {text}")
+    @property
+    def _reports(self) -> bool:
+        """Whether a launch may have something to tell."""
+        return bool(self._errors or self._prints or self._is_cooperative)
+
+    def _run_together(
+        self,
+        address: int,
+        arguments_address: int,
+        blocks: int,
+        record: ctypes.Array[ctypes.c_int64],
+    ) -> None:
+        """Run all blocks from one barrier of the grid to the next."""
+        sizes = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(self._sizes[address])
+        # Zeroed, because 0 is the progress of a block that has not started.
+        memory = np.zeros(blocks * sizes(arguments_address) + _ALIGNMENT, np.uint8)
+        start = memory.ctypes.data
+        record[BLOCKS_WORD] = start + -start % _ALIGNMENT
+        record[WAITING_WORD] = 1
+        while record[WAITING_WORD] and not record[0]:
+            record[WAITING_WORD] = 0
+            _run_blocks(address, arguments_address, blocks)
+
+    def _report(self, record: ctypes.Array[ctypes.c_int64]) -> None:
+        """Print what the kernel printed, and raise what it raised."""
+        if record[PRINT_WORD]:
+            lines = take_lines(record[PRINT_WORD], self._prints)
+            sys.stdout.writelines(_format(op, words) for op, words in lines)
+            sys.stdout.flush()
+        if record[0]:
+            raise read_fault(record, self.name, self._errors, self._detail_types)
 
     def bind(
         self,
@@ -141,7 +169,7 @@ class CpuKernel:
         fallback: Launcher,
     ) -> Launcher | None:
         """Return a native function that checks and unboxes the arguments and launches."""
-        if self._errors:
+        if self._reports:
             return None
         from pygpulib.jit.backends.cpu.entry import make_entry
 
@@ -161,14 +189,21 @@ class CpuKernel:
         return engine.assembly_text(self._text(), host_target())
 
 
-def _detail(word: int, type_: ir.Type) -> float:
-    """Return a number of the fault record."""
-    if isinstance(type_, DType) and type_.is_float:
-        value: float = struct.unpack("=d", struct.pack("=q", word))[0]
-        return value
-    if isinstance(type_, DType) and type_.is_bool:
-        return bool(word)
-    return word
+def _format(op: ir.Print, words: Sequence[int]) -> str:
+    from pygpulib.jit.printing import format_print
+
+    types = [value.type for value in op.operands]
+    numbers = [read_number(word, type_) for word, type_ in zip(words, types, strict=True)]
+    return format_print(op.parts, [type_ for type_ in types if isinstance(type_, DType)], numbers)
+
+
+def _run_blocks(address: int, arguments_address: int, blocks: int) -> None:
+    """Run all blocks on the pool, or a single one on the caller."""
+    pool = shared_pool() if blocks > 1 else None
+    if pool is None:
+        KERNEL_TYPE(address)(arguments_address, 0, blocks, 0)
+    else:
+        pool.run(address, arguments_address, blocks)
 
 
 def count_blocks(shape: LaunchShape) -> int:

@@ -66,7 +66,7 @@ def _record_words(gang: Gang, op: ir.Raise) -> list[str]:
         base = _widen(gang, text)
         words.append(code.emit(f"add i64 {base}, {lane}") if axis == gang.axis else base)
     details = op.details[:MAX_DETAILS]
-    words += [str(len(details)), *(_detail(gang, value, lane) for value in details)]
+    words += [str(len(details)), *(lane_word(gang, value, lane) for value in details)]
     return words
 
 
@@ -83,7 +83,7 @@ def _first_active(gang: Gang) -> str:
     return code.call("llvm.cttz.i64", "i64", [("i64", wide), ("i1", "true")])
 
 
-def _detail(gang: Gang, value: ir.Value, lane: str) -> str:
+def lane_word(gang: Gang, value: ir.Value, lane: str) -> str:
     """Return one lane's value as the 64 bits of an int64 or, for floats, of a float64."""
     code, type_ = gang.code, value.type
     if gang.shape(value).is_uniform:

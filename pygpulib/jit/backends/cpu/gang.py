@@ -122,6 +122,8 @@ def _size_bytes(type_: ir.Type) -> int:
 Finish = Callable[[ir.Op], None]
 """Takes the terminator that ends a block regularly."""
 
+CallWriter = Callable[["Gang", ir.CallFunction], None]
+
 BlockWriter = Callable[["Gang", "Target | bool", ir.Block, Finish], None]
 
 
@@ -147,7 +149,14 @@ class Gang:
     shared_places: SharedPlaces = field(default_factory=lambda: SharedPlaces({}, 0))
     shared: str = ""
     """Address of the block's shared memory."""
+    stack_base: str = ""
+    """Address of the stack frame of the function that the native thread entered."""
     fault_record: str = ""
+    """Address of the launch record, null where nothing can be reported."""
+    print_numbers: dict[int, int] = field(default_factory=dict)
+    """Number of each print (by identity)."""
+    call: CallWriter | None = None
+    """Writes calls of functions that could not be inlined."""
     values: dict[ir.Value, str] = field(default_factory=dict)
     constants: dict[ir.Value, bool | int | float] = field(default_factory=dict)
     mask: str | None = None

@@ -9,6 +9,7 @@ from pygpulib.core.dtypes import DType
 from pygpulib.errors import InternalError, UnsupportedFeatureError
 from pygpulib.jit.backends.cpu.atomics import emit_atomic
 from pygpulib.jit.backends.cpu.memory import emit_load, emit_store
+from pygpulib.jit.backends.cpu.prints import emit_print
 from pygpulib.jit.backends.cpu.warps import emit_warp_call
 from pygpulib.jit.backends.llvm.text import register_type, scalar_type, suffix
 from pygpulib.jit.ir import intrinsic as lowerings
@@ -53,6 +54,10 @@ def emit_simple(gang: Gang, op: ir.Op) -> None:  # noqa: C901 - one case per ope
             gang.define(op.result, _allocate(gang, op))
         case ir.Atomic():
             emit_atomic(gang, op)
+        case ir.Print():
+            emit_print(gang, op)
+        case ir.CallFunction() if gang.call is not None:
+            gang.call(gang, op)
         case ir.Fence():
             gang.code.do("fence seq_cst")
         case ir.Unary() | ir.Binary() | ir.Select() | ir.Cast() | ir.Bitcast():

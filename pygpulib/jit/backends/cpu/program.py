@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pygpulib.core import dtypes
+from pygpulib.jit.backends.cpu.callees import Callees, frame_address
 from pygpulib.jit.backends.cpu.control import emit_block
 from pygpulib.jit.backends.cpu.costs import raises
 from pygpulib.jit.backends.cpu.gang import NO_LANES, Flow, Gang, Target
@@ -43,9 +44,18 @@ class Program:
         How threads lie on vectors.
     walk : Walk
         The launch's sizes.
+    callees : Callees
+        The functions that the kernel calls.
     """
 
-    def __init__(self, code: Code, function: ir.Function, variant: CpuVariant, walk: Walk) -> None:
+    def __init__(
+        self,
+        code: Code,
+        function: ir.Function,
+        variant: CpuVariant,
+        walk: Walk,
+        callees: Callees,
+    ) -> None:
         self.code = code
         self.function = function
         self.variant = variant
@@ -60,7 +70,11 @@ class Program:
             block_writer=emit_block,
             axis=variant.axis,
             shared_places=place_shared(function),
+            print_numbers=callees.print_numbers,
+            call=callees.write_call,
         )
+        if function.callees:
+            self.gang.stack_base = frame_address(code)
 
     def write_launch(self) -> None:
         """Write what is the same for the whole launch: sizes, arguments, what follows from them."""
@@ -68,7 +82,8 @@ class Program:
             (*_NCTAID, *_NTID), (*self.walk.grid, *self.walk.block), strict=True
         ):
             self.gang.registers[register] = self.code.emit(f"trunc i64 {size} to i32")
-        self.gang.registers[Register.DYNAMIC_SHARED_BYTES] = self.walk.word(_DYNAMIC_WORD, "i32")
+        dynamic_bytes = self.walk.word(_DYNAMIC_WORD, "i32")
+        self.gang.registers[Register.DYNAMIC_SHARED_BYTES] = dynamic_bytes
         self.gang.fault_record = self.walk.word(_FAULT_WORD, "ptr")
         self._write_parameters()
         self._write_invariants()

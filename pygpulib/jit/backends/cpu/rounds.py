@@ -6,24 +6,31 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pygpulib.jit.backends.cpu.barriers import (
-    BLOCK_RECORD_WORDS,
     DONE,
+    PROGRESS,
     RESULT_FOR,
     VOTES_FOR,
+    block_barriers,
+    is_cooperative,
 )
 from pygpulib.jit.backends.cpu.faults import claim_record
+from pygpulib.jit.backends.cpu.reports import BLOCKS_WORD, WAITING_WORD
 from pygpulib.jit.backends.cpu.walk import Walk
 from pygpulib.jit.backends.cpu.workspace import Workspace
+from pygpulib.jit.backends.llvm.text import Code
+from pygpulib.jit.ir.ops import BarrierKind
 
 if TYPE_CHECKING:
     from pygpulib.jit.backends.cpu.program import Program
     from pygpulib.jit.backends.cpu.shared import SharedPlaces
     from pygpulib.jit.backends.cpu.target import CpuVariant
     from pygpulib.jit.backends.cpu.walk import Coordinates
-    from pygpulib.jit.backends.llvm.text import Code
     from pygpulib.jit.ir import ops as ir
 
 _FAULT_WORD = 6
+
+# Progress of a block in a cooperative launch, besides 0 for not started.
+_WAITING, _THROUGH = 1, 2
 
 
 class Rounds:
@@ -69,48 +76,116 @@ class Rounds:
         code.lines[switch] = f"  switch i32 {state}, label %{start} [ {cases} ]"
 
     def write_kernel(self, places: SharedPlaces, frame_bytes: int) -> None:
-        """Write the function that runs blocks."""
+        """Write the function that runs blocks, each to its end or to a barrier of the grid."""
         code = self.code
         walk = Walk(code, self.variant)
         workspace = Workspace(code, walk, places, frame_bytes)
         fault_record = walk.word(_FAULT_WORD, "ptr")
-        frame_slot = code.slot("ptr")
-
-        def each_frame(body: Callable[[str, Coordinates], None]) -> None:
-            code.store(frame_slot, "ptr", workspace.frames)
-
-            def visit(threads: Coordinates) -> None:
-                frame = code.load(frame_slot, "ptr")
-                body(frame, threads)
-                following = f"getelementptr i8, ptr {frame}, i64 {workspace.frame_stride}"
-                code.store(frame_slot, "ptr", code.emit(following))
-
-            walk.each_gang(visit)
+        is_grid = is_cooperative(self.function)
+        memory = "" if is_grid else workspace.allocate()
 
         def run_block(block: Coordinates) -> None:
-            each_frame(lambda frame, _: code.store(frame, "i32", "0"))
-            self._clear(workspace.record)
-            round_, done = code.new_label("round"), code.new_label("through")
-            waiting = code.slot("i32")
-            code.branch(round_)
-            code.label(round_)
-            code.store(waiting, "i32", "0")
-            each_frame(
-                lambda frame, threads: self._resume(
-                    workspace, frame, (block, threads), waiting, (fault_record, done)
-                )
-            )
-            self._publish_votes(workspace.record)
-            again = code.emit(f"icmp ne i32 {code.load(waiting, 'i32')}, 0")
-            code.branch_if(again, round_, done)
+            done = code.new_label("through")
+            if is_grid:
+                self._enter_block(workspace, walk, block, fault_record, done)
+            else:
+                self._start_block(workspace, walk)
+            self._run_rounds(workspace, walk, block, (fault_record, done))
             code.label(done)
 
         walk.each_block(run_block)
-        workspace.free()
+        if not is_grid:
+            workspace.free(memory)
         code.do("ret void")
 
+    def write_sizes(self, places: SharedPlaces, frame_bytes: int) -> Code:
+        """Write the function that says how much memory a block needs."""
+        code = Code()
+        workspace = Workspace(code, Walk(code, self.variant), places, frame_bytes)
+        code.do(f"ret i64 {workspace.size}")
+        return code
+
+    def _each_frame(
+        self, workspace: Workspace, walk: Walk, body: Callable[[str, Coordinates], None]
+    ) -> None:
+        code = self.code
+        frame_slot = code.slot("ptr")
+        code.store(frame_slot, "ptr", workspace.frames)
+
+        def visit(threads: Coordinates) -> None:
+            frame = code.load(frame_slot, "ptr")
+            body(frame, threads)
+            following = f"getelementptr i8, ptr {frame}, i64 {workspace.frame_stride}"
+            code.store(frame_slot, "ptr", code.emit(following))
+
+        walk.each_gang(visit)
+
+    def _start_block(self, workspace: Workspace, walk: Walk) -> None:
+        self._each_frame(workspace, walk, lambda frame, _: self.code.store(frame, "i32", "0"))
+        self._clear(workspace.record)
+
+    def _enter_block(
+        self, workspace: Workspace, walk: Walk, block: Coordinates, launch_record: str, done: str
+    ) -> None:
+        """Write the start of a block, or its return from a barrier of the grid."""
+        code = self.code
+        base = code.load(
+            code.emit(f"getelementptr i64, ptr {launch_record}, i64 {BLOCKS_WORD}"), "ptr"
+        )
+        row = code.emit(f"mul i64 {block[2]}, {walk.grid[1]}")
+        row = code.emit(f"add i64 {row}, {block[1]}")
+        number = code.emit(f"mul i64 {row}, {walk.grid[0]}")
+        number = code.emit(f"add i64 {number}, {block[0]}")
+        offset = code.emit(f"mul i64 {number}, {workspace.size}")
+        workspace.place(code.emit(f"getelementptr i8, ptr {base}, i64 {offset}"))
+        progress = code.load(self._word(workspace.record, PROGRESS), "i64")
+        start, go_on = code.new_label("begin"), code.new_label("return")
+        code.do(
+            f"switch i64 {progress}, label %{go_on} "
+            f"[ i64 0, label %{start} i64 {_THROUGH}, label %{done} ]"
+        )
+        code.label(start)
+        self._start_block(workspace, walk)
+        code.branch(go_on)
+        code.label(go_on)
+
+    def _run_rounds(
+        self, workspace: Workspace, walk: Walk, block: Coordinates, fault: tuple[str, str]
+    ) -> None:
+        """Write the rounds of a block, until all its gangs are through or wait for the grid."""
+        code = self.code
+        waiting = code.slot("i32")
+        round_ = code.new_label("round")
+        code.branch(round_)
+        code.label(round_)
+        code.store(waiting, "i32", "0")
+        self._each_frame(
+            workspace,
+            walk,
+            lambda frame, threads: self._resume(workspace, frame, (block, threads), waiting, fault),
+        )
+        self._publish_votes(workspace.record)
+        reached = code.load(waiting, "i32")
+        grid_barriers = [
+            number
+            for number, op in enumerate(block_barriers(self.function), start=1)
+            if op.kind is BarrierKind.GRID
+        ]
+        through, paused = code.new_label("ended"), code.new_label("paused")
+        cases = " ".join(f"i32 {number}, label %{paused}" for number in grid_barriers)
+        code.do(f"switch i32 {reached}, label %{round_} [ i32 0, label %{through} {cases} ]")
+        if grid_barriers:
+            code.label(paused)
+            code.store(self._word(workspace.record, PROGRESS), "i64", str(_WAITING))
+            count = code.emit(f"getelementptr i64, ptr {fault[0]}, i64 {WAITING_WORD}")
+            code.do(f"atomicrmw add ptr {count}, i64 1 seq_cst")
+            code.branch(fault[1])
+        code.label(through)
+        code.store(self._word(workspace.record, PROGRESS), "i64", str(_THROUGH))
+        code.branch(fault[1])
+
     def _clear(self, record: str) -> None:
-        for word in range(BLOCK_RECORD_WORDS):
+        for word in range(PROGRESS):
             self.code.store(self._word(record, word), "i64", "0")
 
     def _word(self, record: str, word: int) -> str:

@@ -1,4 +1,4 @@
-"""The memory that a worker needs while it runs blocks: shared memory, and gangs' frames."""
+"""The memory that a block needs besides its threads' registers: shared memory, gangs' frames."""
 
 from __future__ import annotations
 
@@ -14,35 +14,53 @@ if TYPE_CHECKING:
 _ALIGNMENT = 64
 _DYNAMIC_WORD = 7
 
+assert BLOCK_RECORD_WORDS * 8 <= _ALIGNMENT
+
 
 class Workspace:
-    """One piece of memory per call of a kernel function, used for one block after the other.
+    """The layout of a block's memory: its record, the frames of its gangs, its shared memory.
 
     Attributes
     ----------
-    record, frames, shared : str
-        Registers of the addresses of the block's record, the gangs' frames, the shared memory.
+    size : str
+        Register of the size in bytes, a multiple of the alignment.
     frame_stride : int
         Distance in bytes between the frames of neighbouring gangs.
+    record, frames, shared : str
+        Registers of addresses, once the workspace has been placed.
     """
 
     def __init__(self, code: Code, walk: Walk, places: SharedPlaces, frame_bytes: int) -> None:
         self.code = code
         self.frame_stride = -(-frame_bytes // _ALIGNMENT) * _ALIGNMENT
-        fixed = _ALIGNMENT + BLOCK_RECORD_WORDS * 8 + _ALIGNMENT + places.dynamic_offset
+        self._frames_bytes = "0"
+        fixed = _ALIGNMENT + places.dynamic_offset + _ALIGNMENT - 1
         size = code.emit(f"add i64 {walk.word(_DYNAMIC_WORD, 'i64')}, {fixed}")
-        frames_bytes = "0"
         if frame_bytes:
-            frames_bytes = code.emit(f"mul i64 {walk.count_gangs()}, {self.frame_stride}")
-            size = code.emit(f"add i64 {size}, {frames_bytes}")
-        self._memory = code.call("malloc", "ptr", [("i64", size)])
-        address = code.emit(f"ptrtoint ptr {self._memory} to i64")
+            count = walk.count_gangs()
+            self._frames_bytes = code.emit(f"mul i64 {count}, {self.frame_stride}")
+            size = code.emit(f"add i64 {size}, {self._frames_bytes}")
+        self.size = code.emit(f"and i64 {size}, {-_ALIGNMENT}")
+        self.record = self.frames = self.shared = ""
+
+    def place(self, address: str) -> None:
+        """Place the workspace at an aligned address."""
+        code = self.code
+        self.record = address
+        self.frames = code.emit(f"getelementptr i8, ptr {address}, i64 {_ALIGNMENT}")
+        self.shared = code.emit(f"getelementptr i8, ptr {self.frames}, i64 {self._frames_bytes}")
+
+    def allocate(self) -> str:
+        """Place the workspace in new memory; return what to free."""
+        code = self.code
+        size = code.emit(f"add i64 {self.size}, {_ALIGNMENT}")
+        memory = code.call("malloc", "ptr", [("i64", size)])
+        address = code.emit(f"ptrtoint ptr {memory} to i64")
         raised = code.emit(f"add i64 {address}, {_ALIGNMENT - 1}")
         aligned = code.emit(f"and i64 {raised}, {-_ALIGNMENT}")
-        self.record = code.emit(f"inttoptr i64 {aligned} to ptr")
-        self.frames = code.emit(f"getelementptr i8, ptr {self.record}, i64 {_ALIGNMENT}")
-        self.shared = code.emit(f"getelementptr i8, ptr {self.frames}, i64 {frames_bytes}")
+        self.place(code.emit(f"inttoptr i64 {aligned} to ptr"))
+        return memory
 
-    def free(self) -> None:
+    def free(self, memory: str) -> None:
         """Write the release."""
-        self.code.call_void("free", [("ptr", self._memory)])
+        self.code.call_void("free", [("ptr", memory)])

@@ -1,0 +1,107 @@
+"""What crosses the borders of a gang: barriers of the grid, calls of recursive functions."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from pygpulib.core import dtypes
+from pygpulib.core.driver import LaunchShape
+from pygpulib.jit.backends.cpu.compiler import compile_kernel
+from pygpulib.jit.ir import ops as ir
+from pygpulib.jit.ir.builder import Builder
+from pygpulib.jit.ir.ops import BinaryKind, Register
+from tests.helpers.cpu_programs import pack
+
+I64 = dtypes.int64
+Body = Callable[[Builder, tuple[ir.Value, ...]], None]
+
+
+def thread_number(b: Builder) -> ir.Value:
+    registers = (Register.CTAID_X, Register.NTID_X, Register.TID_X)
+    block, size, thread = (b.cast(b.register(register), I64) for register in registers)
+    return b.binary(BinaryKind.ADD, b.binary(BinaryKind.MULTIPLY, block, size), thread)
+
+
+def kernel(arrays: int, body: Body, callees: tuple[ir.Function, ...] = ()) -> ir.Function:
+    params = []
+    for _ in range(arrays):
+        params += [ir.Value(ir.Pointer()), ir.Value(I64), ir.Value(I64)]
+    b = Builder()
+    with b.collect() as ops:
+        body(b, tuple(params))
+        b.append(ir.Return(()))
+    return ir.Function("kernel", tuple(params), ir.Block((), tuple(ops)), callees=callees)
+
+
+def launch(function: ir.Function, grid: int, block: int, *arrays: np.ndarray) -> None:
+    compiled = compile_kernel(function, lambda *_: pytest.fail("nothing is composed here"))
+    words = pack(function, (grid, 1, 1), (block, 1, 1), arrays)
+    compiled.run(LaunchShape((grid, 1, 1), (block, 1, 1)), ctypes.addressof(words))
+
+
+@pytest.mark.parametrize(("grid", "block"), [(1, 1), (1, 64), (37, 64), (5, 33), (1000, 3)])
+def test_a_grid_barrier_orders_all_blocks(grid: int, block: int) -> None:
+    def reverse(b: Builder, params: tuple[ir.Value, ...]) -> None:
+        source, length, _, target, *_ = params
+        i = thread_number(b)
+        b.store(source, i, i, 8)
+        b.append(ir.Barrier(ir.BarrierKind.GRID))
+        last = b.binary(BinaryKind.SUBTRACT, length, b.constant(1, I64))
+        mirrored = b.binary(BinaryKind.SUBTRACT, last, i)
+        b.store(target, i, b.load(source, mirrored, 8, I64), 8)
+        b.append(ir.Barrier(ir.BarrierKind.GRID))
+        b.store(source, i, b.load(target, mirrored, 8, I64), 8)
+
+    a, b = np.zeros((2, grid * block), np.int64)
+    launch(kernel(2, reverse), grid, block, a, b)
+    np.testing.assert_array_equal(b, np.arange(grid * block)[::-1])
+    np.testing.assert_array_equal(a, np.arange(grid * block))
+
+
+def recursive(name: str, arguments: tuple[int, ...], limit: int) -> ir.Function:
+    """Return ``f(n) = n if n < limit else sum(f(n - k) for k in arguments)``."""
+    n = ir.Value(I64)
+    b = Builder()
+    with b.collect() as ops:
+        is_small = b.compare(ir.CompareKind.LT, n, b.constant(limit, I64))
+        then, otherwise = ir.Block((), (ir.Return((n,)),)), ir.Block((), (ir.Yield(()),))
+        b.append(ir.If(is_small, then, otherwise, ()))
+        total = b.constant(0, I64)
+        for step in arguments:
+            result = ir.Value(I64)
+            smaller = b.binary(BinaryKind.SUBTRACT, n, b.constant(step, I64))
+            b.append(ir.CallFunction(name, (smaller,), (result,)))
+            total = b.binary(BinaryKind.ADD, total, result)
+        b.append(ir.Return((total,)))
+    return ir.Function(name, (n,), ir.Block((), tuple(ops)), (I64,))
+
+
+def call_for_each_thread(callee: ir.Function, offset: int) -> ir.Function:
+    def body(b: Builder, params: tuple[ir.Value, ...]) -> None:
+        i = thread_number(b)
+        result = ir.Value(I64)
+        argument = b.binary(BinaryKind.ADD, i, b.constant(offset, I64))
+        b.append(ir.CallFunction(callee.name, (argument,), (result,)))
+        b.store(params[0], i, result, 8)
+
+    return kernel(1, body, (callee,))
+
+
+@pytest.mark.parametrize("block", [1, 8, 32, 33])
+def test_recursion_with_a_depth_per_lane(block: int) -> None:
+    def fibonacci(n: int) -> int:
+        return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
+
+    out = np.zeros(block, np.int64)
+    launch(call_for_each_thread(recursive("fib", (1, 2), 2), -13), 1, block, out)
+    assert out.tolist() == [fibonacci(n - 13) for n in range(block)]
+
+
+def test_a_recursion_that_never_ends_is_an_error_and_not_a_crash() -> None:
+    out = np.zeros(64, np.int64)
+    with pytest.raises(RecursionError, match="too deeply"):
+        launch(call_for_each_thread(recursive("deep", (0,), -(1 << 62)), 0), 2, 32, out)
