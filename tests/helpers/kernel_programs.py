@@ -276,7 +276,7 @@ class _Writer:
         counter = f"n{self.counters}"
         start = self.random.choice(["0", "1", "3", "4", "int(x) % 5", "int(u) % 4"])
         self._line(depth, f"{counter} = {start}")
-        more = f" and {self._condition(known)}" if self.random.random() < 0.3 else ""
+        more = f" and ({self._condition(known)})" if self.random.random() < 0.3 else ""
         self._line(depth, f"while {counter} > 0{more}:")
         self._line(depth + 1, f"{counter} -= 1")
         return self._loop(depth, known, [], in_loop)
