@@ -542,11 +542,25 @@ class Raise(_Op):
     is_terminator: ClassVar[bool] = True
 
 
+@record(eq=True)
+class Format:
+    """How a print shows a number: as ``format(number, spec)`` does.
+
+    A complex number takes the next two operands.
+    """
+
+    spec: str = ""
+    is_complex: bool = False
+
+
 @record
 class Print(_Op):
-    """Write one line; ``parts`` are constant text or None for the next operand."""
+    """Write some text at once, which usually ends a line.
 
-    parts: tuple[str | None, ...]
+    ``parts`` are constant text, or stand for the next operand: None as Python writes it.
+    """
+
+    parts: tuple[str | Format | None, ...]
     operands: tuple[Value, ...]
     effect: ClassVar[Effect] = Effect.WRITE
 

@@ -279,10 +279,14 @@ def _check_thread(op: ir.ReadRegister | ir.Barrier | ir.Raise | ir.Print) -> Non
         case ir.Print():
             for value in op.operands:
                 _number(value)
-            holes = sum(part is None for part in op.parts)
-            expect(holes == len(op.operands), "a print needs one operand per hole")
+            expect(_count_holes(op) == len(op.operands), "a print needs one operand per hole")
         case _:
             assert_never(op)
+
+
+def _count_holes(op: ir.Print) -> int:
+    holes = [part for part in op.parts if not isinstance(part, str)]
+    return len(holes) + sum(part is not None and part.is_complex for part in holes)
 
 
 def _check_barrier(op: ir.Barrier) -> None:

@@ -219,16 +219,16 @@ def test_compare_and_exchange_lets_one_thread_win():
 # ------------------------------------------------------------------------- what the host sees
 
 
-def test_print_writes_one_line_per_active_thread():
+def test_print_writes_one_text_per_active_thread():
     kernel = Arrays(I32)
     b = kernel.b
     half = b.constant(0.5, dtypes.float64)
     truth = b.compare(ir.CompareKind.EQ, kernel.tid, b.constant(2, I64))
     inside = b.compare(ir.CompareKind.GE, kernel.tid, b.constant(1, I64))
-    parts = ("thread ", None, " ", None, " ", None, "!")
+    parts = ("thread ", None, " ", None, " ", None, "!\n")
     kernel.when(inside, lambda: b.append(ir.Print(parts, (kernel.tid, half, truth))))
     outcome = run(kernel.function(), 1, 3, [np.zeros(3, np.int32)])
-    assert outcome.printed == ["thread 1 0.500000 False!", "thread 2 0.500000 True!"]
+    assert outcome.printed == ["thread 1 0.5 False!\n", "thread 2 0.5 True!\n"]
     assert outcome.fault is None
 
 

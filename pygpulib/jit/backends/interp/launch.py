@@ -48,7 +48,7 @@ def run(
     Returns
     -------
     Outcome
-        The printed lines and the first exception.
+        The printed texts and the first exception.
 
     Raises
     ------

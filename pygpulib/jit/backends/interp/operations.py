@@ -19,6 +19,7 @@ from pygpulib.jit.ir.arithmetic import (
     apply_unary,
     constant,
 )
+from pygpulib.jit.printing import format_print
 
 Arithmetic = (
     ir.Const
@@ -210,16 +211,10 @@ def _wait(state: State, frame: Frame, op: ir.Barrier, mask: Mask) -> None:
 
 def _print(state: State, frame: Frame, op: ir.Print, mask: Mask) -> None:
     columns = frame.read(op.operands)
+    types = [_dtype(operand) for operand in op.operands]
     for lane in np.flatnonzero(mask):
-        operands = iter(columns)
-        parts = [
-            part if part is not None else _format(next(operands)[lane].item()) for part in op.parts
-        ]
-        state.outcome.printed.append("".join(parts))
-
-
-def _format(value: bool | float) -> str:
-    return f"{value:f}" if isinstance(value, float) else str(value)
+        numbers = [column[lane].item() for column in columns]
+        state.outcome.printed.append(format_print(op.parts, types, numbers))
 
 
 def _call_lanes(state: State, frame: Frame, op: ir.Call, mask: Mask) -> list[Array]:

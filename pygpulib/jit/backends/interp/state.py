@@ -51,7 +51,7 @@ class Outcome:
     Attributes
     ----------
     printed : list of str
-        The lines, in the order in which they were written.
+        The texts, line ends included, in the order in which they were written.
     fault : Fault or None
         The first exception.
     """
