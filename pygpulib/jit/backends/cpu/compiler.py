@@ -9,7 +9,7 @@ from pygpulib._config import config
 from pygpulib.jit.backends.cpu.barriers import is_cooperative
 from pygpulib.jit.backends.cpu.emit import emit_kernel
 from pygpulib.jit.backends.cpu.executable import CpuKernel
-from pygpulib.jit.backends.cpu.lane_choice import choose_axes, choose_width
+from pygpulib.jit.backends.cpu.lane_choice import choose_axes, choose_width, spins
 from pygpulib.jit.backends.cpu.prints import find_prints
 from pygpulib.jit.backends.cpu.reports import all_errors, detail_types
 from pygpulib.jit.backends.cpu.target import (
@@ -83,7 +83,8 @@ def _variant_chooser(function: ir.Function) -> Callable[[tuple[int, int, int]], 
     """Return how to lay blocks of a kernel on vectors."""
     if cooperates(function):
         return choose_warp_variant
-    axes, width = choose_axes(function), choose_width(function, host_target())
+    axes = choose_axes(function)
+    width = 1 if spins(function) else choose_width(function, host_target())
     return lambda block: choose_variant(block, axes, width)
 
 

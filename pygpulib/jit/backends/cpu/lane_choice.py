@@ -60,6 +60,21 @@ def choose_axes(function: ir.Function) -> tuple[int, int, int]:
     return (order[0], order[1], order[2])
 
 
+def spins(function: ir.Function) -> bool:
+    """Return whether threads may wait in a loop for what other threads exchange.
+
+    Lanes of one gang run in lock step: one that waits for another would hold it up for ever. Such
+    kernels run thread by thread.
+    """
+    exchanges = (ir.AtomicKind.COMPARE_EXCHANGE, ir.AtomicKind.EXCHANGE)
+    return any(
+        isinstance(inner, ir.Atomic) and inner.kind in exchanges
+        for op in walk(function.body)
+        if isinstance(op, ir.Loop)
+        for inner in walk(op.body)
+    )
+
+
 def _access_cost(block: ir.Block, shapes: LaneShapes, weight: float) -> float:
     total = 0.0
     for op in block.ops:
