@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 
 from pygpulib._record import record
 from pygpulib.errors import ArgumentError
@@ -32,7 +31,7 @@ class Config:
     ----------
     backend : str
         ``"auto"``, ``"cpu"`` or ``"cuda"``.
-    cache_dir : pathlib.Path
+    cache_dir : str
         Folder of the on-disk cache; it need not exist.
     num_threads : int
         Threads that run CPU kernels, at least 1.
@@ -43,7 +42,7 @@ class Config:
     """
 
     backend: str
-    cache_dir: Path
+    cache_dir: str
     num_threads: int
     debug: bool
     verify_ir: bool
@@ -93,14 +92,16 @@ def _read_num_threads() -> int:
     return int(text)
 
 
-def _default_cache_dir() -> Path:
+def _default_cache_dir() -> str:
+    # Not with pathlib, which takes as long to import as a fifth of this package.
+    home = os.path.expanduser("~")
     if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
+        base = os.environ.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local")
     elif sys.platform == "darwin":
-        base = str(Path.home() / "Library" / "Caches")
+        base = os.path.join(home, "Library", "Caches")
     else:
-        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "pygpulib"
+        base = os.environ.get("XDG_CACHE_HOME") or os.path.join(home, ".cache")
+    return os.path.join(base, "pygpulib")
 
 
 def read_config() -> Config:
@@ -119,7 +120,7 @@ def read_config() -> Config:
     cache_dir = os.environ.get("PYGPULIB_CACHE_DIR", "").strip()
     return Config(
         backend=_read_backend(),
-        cache_dir=Path(cache_dir) if cache_dir else _default_cache_dir(),
+        cache_dir=cache_dir or _default_cache_dir(),
         num_threads=_read_num_threads(),
         debug=_read_switch("PYGPULIB_DEBUG"),
         verify_ir=_read_switch("PYGPULIB_VERIFY_IR"),

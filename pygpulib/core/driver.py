@@ -167,6 +167,13 @@ class Driver(Protocol):
         """Describe a device."""
         ...
 
+    def launch_limits(self, ordinal: int) -> Mapping[str, int]:
+        """Return those attributes of a device that limit the sizes of a launch.
+
+        Every process asks for them, and for the rest few.
+        """
+        ...
+
     def dlpack_device(self, ordinal: int) -> tuple[int, int]:
         """Return DLPack's device type and number of a device."""
         ...

@@ -17,11 +17,11 @@ from pygpulib.core.driver import DeviceProperties, HostArray, MemoryInfo
 from pygpulib.core.layout import byte_span
 from pygpulib.core.memory import Buffer
 from pygpulib.core.pool import HostPool
-from pygpulib.core.processor import host_memory, processor_properties
+from pygpulib.core.processor import LAUNCH_LIMITS, host_memory, processor_properties
 from pygpulib.errors import ArgumentTypeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
@@ -60,6 +60,10 @@ class CpuDriver:
     def device_properties(self, ordinal: int) -> DeviceProperties:  # noqa: ARG002
         """Describe the processor."""
         return processor_properties()
+
+    def launch_limits(self, ordinal: int) -> Mapping[str, int]:  # noqa: ARG002
+        """Return the limits of current GPUs."""
+        return LAUNCH_LIMITS
 
     def dlpack_device(self, ordinal: int) -> tuple[int, int]:  # noqa: ARG002
         """Return DLPack's name of the host."""

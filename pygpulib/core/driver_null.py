@@ -13,7 +13,7 @@ from pygpulib.core.driver import DeviceProperties, HostArray, MemoryInfo
 from pygpulib.core.memory import Buffer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
@@ -83,6 +83,10 @@ class NullDriver:
     def device_properties(self, ordinal: int) -> DeviceProperties:
         """Describe a device that does not exist."""
         return DeviceProperties(f"null device {ordinal}", f"NULL-{ordinal}", (9, 0), False, {})
+
+    def launch_limits(self, ordinal: int) -> Mapping[str, int]:
+        """Return no limits."""
+        return self.device_properties(ordinal).attributes
 
     def dlpack_device(self, ordinal: int) -> tuple[int, int]:
         """Return DLPack's number for devices of no known type."""

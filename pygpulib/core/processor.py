@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from pathlib import Path
 
 from pygpulib._config import config
 from pygpulib.core.driver import DeviceProperties, MemoryInfo
 
-# Limits that a launch is checked against are those of current GPUs, so that a program that runs
-# here also runs there.
-_FIXED_ATTRIBUTES = {
+# The limits of current GPUs, so that a program that runs here also runs there.
+LAUNCH_LIMITS = {
     "MAX_THREADS_PER_BLOCK": 1024,
     "MAX_BLOCK_DIM_X": 1024,
     "MAX_BLOCK_DIM_Y": 1024,
@@ -21,6 +19,11 @@ _FIXED_ATTRIBUTES = {
     "MAX_GRID_DIM_Z": 65535,
     "MAX_SHARED_MEMORY_PER_BLOCK": 49152,
     "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": 232448,
+}
+"""What a launch is checked against."""
+
+_FIXED_ATTRIBUTES = {
+    **LAUNCH_LIMITS,
     "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR": 233472,
     "TOTAL_CONSTANT_MEMORY": 65536,
     "WARP_SIZE": 32,
@@ -62,7 +65,8 @@ _FIXED_ATTRIBUTES = {
 def _read_lines(path: str) -> list[str]:
     """Return the lines of a file of the operating system, or none where it does not exist."""
     try:
-        return Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read().splitlines()
     except OSError:
         return []
 

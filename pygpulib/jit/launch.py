@@ -69,7 +69,7 @@ def make_config(
     LaunchTypeError
         If a size is not an integer.
     """
-    limits = current_driver().device_properties(0).attributes
+    limits = current_driver().launch_limits(0)
     grid_lengths = _lengths(grid, "grid")
     block_lengths = _lengths(block, "block")
     threads = prod(block_lengths)

@@ -15,7 +15,6 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
@@ -25,7 +24,7 @@ from pygpulib.jit.ir.ops import Effect
 
 WARP_SIZE = 32
 
-Lanes = NDArray[Any]
+Lanes = np.ndarray[Any, np.dtype[Any]]
 
 
 def _shuffle_rule(operands: tuple[DType, ...]) -> Signature | None:

@@ -10,12 +10,11 @@ from __future__ import annotations
 from typing import Any, Literal, assert_never
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pygpulib.core.dtypes import DType
 from pygpulib.jit.ir.ops import BinaryKind, CompareKind, UnaryKind
 
-Lanes = NDArray[Any]
+Lanes = np.ndarray[Any, np.dtype[Any]]
 """One value per lane."""
 
 _QUIET = np.errstate(all="ignore")

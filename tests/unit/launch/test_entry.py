@@ -15,6 +15,7 @@ from pygpulib.jit.backends.cpu import layouts as layouts_module
 from pygpulib.jit.backends.cpu.entry import make_entry
 from pygpulib.jit.backends.cpu.layouts import enable_layouts, object_layouts, probe_layouts
 from pygpulib.jit.backends.cpu.pool import get_num_threads, set_num_threads, shared_pool
+from pygpulib.jit.backends.cpu.reports import PRINT_WORD, RECORD_WORDS
 from pygpulib.jit.backends.protocol import HEADER_WORDS
 from pygpulib.jit.launch import pack_arguments
 from pygpulib.jit.overloads import find_conversion
@@ -276,3 +277,94 @@ def test_a_wrong_offset_is_noticed():
     for name in ("type", "array_data", "array_ndim", "array_dtype", "array_flags", "array_shape"):
         moved = replace(found, **{name: getattr(found, name) + (8 if name != "type" else -8)})
         assert not layouts_module._is_array_layout(moved, array), name
+
+
+REPORTING = f"""
+define void @kernel(ptr %words, i64 %first, i64 %end, i64 %worker) {{
+entry:
+  %record_at = getelementptr i64, ptr %words, i64 6
+  %record = load ptr, ptr %record_at
+  %place_at = getelementptr i64, ptr %words, i64 8
+  %place = load i64, ptr %place_at
+  %is_inside = icmp slt i64 %place, {RECORD_WORDS}
+  br i1 %is_inside, label %write, label %done
+write:
+  %target = getelementptr i64, ptr %record, i64 %place
+  store i64 77, ptr %target
+  br label %done
+done:
+  ret void
+}}"""
+
+
+def test_only_faults_and_printed_lines_are_reported():
+    records = []
+    address = load_kernel(REPORTING)
+    entry = make_entry(SHAPE, address, (types.int64,), (types.int64,), print, records.append)
+    for place in range(RECORD_WORDS + 1):
+        assert entry(place) is None
+    claimed, printed = (np.frombuffer(record, np.int64).tolist() for record in records)
+    assert [claimed.pop(0), printed.pop(PRINT_WORD)] == [77, 77]
+    assert set(claimed) == set(printed) == {0}
+
+
+def test_what_the_report_raises_is_what_the_launch_raises():
+    def report(record):
+        raise LookupError(len(record))
+
+    address = load_kernel(REPORTING)
+    entry = make_entry(SHAPE, address, (types.int64,), (types.int64,), print, report)
+    before = sys.getrefcount(report)
+    for _ in range(3):
+        with pytest.raises(LookupError, match=str(8 * RECORD_WORDS)):
+            entry(0)
+    assert entry(RECORD_WORDS) is None
+    assert sys.getrefcount(report) == before
+
+
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_faults_are_the_same_on_the_short_cut(blocks):
+    @cuda.jit(debug=True)
+    def kernel(source, target):
+        i = cuda.grid(1)
+        target[i] = source[i] + 1
+
+    configured = kernel[blocks, 8]
+    good, short = np.arange(8.0 * blocks), np.arange(5.0)
+    result = np.zeros_like(good)
+    with pytest.raises(IndexError) as slow:
+        configured(short, result)
+    for _ in range(3):
+        result.fill(0)
+        configured(good, result)
+        np.testing.assert_array_equal(result, good + 1)
+    assert is_native(configured)
+    for _ in range(3):
+        with pytest.raises(IndexError, match=r"index . is out of bounds for the array 'source'"):
+            configured(short, result)
+    if blocks == 1:
+        with pytest.raises(IndexError) as fast:
+            configured(short, result)
+        assert str(fast.value) == str(slow.value)
+    configured(good, result)
+
+
+def test_kernels_with_barriers_take_the_short_cut():
+    @cuda.jit
+    def turn(array):
+        shared = cuda.shared.array(16, np.float64)
+        i = cuda.threadIdx.x
+        shared[i] = array[i]
+        cuda.syncthreads()
+        array[i] = shared[15 - i]
+
+    array = np.arange(16.0)
+    for _ in range(4):
+        turn[1, 16](array)
+    assert is_native(turn[1, 16])
+    np.testing.assert_array_equal(array, np.arange(16.0))
+
+
+def is_native(configured):
+    """Return whether launches of a configuration go straight to machine code."""
+    return type(configured._short_cut) is type(print)

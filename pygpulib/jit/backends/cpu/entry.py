@@ -5,7 +5,8 @@ interpreter's lock and runs the kernel. It knows types and nothing of the kernel
 kernels with such parameters share its code; the kernel and the launch shape come with the Python
 function object that is made around it, as a *binding*: an array of 8-byte words with the grid
 (0-2), the block (3-5), 0, the dynamic shared memory, the kernel's address and the number of
-blocks. Whatever an entry does not expect it hands to a Python callable.
+blocks. Whatever an entry does not expect it hands to a Python callable, and to another one the
+launch record of a kernel that had something to report.
 """
 
 from __future__ import annotations
@@ -24,37 +25,47 @@ from pygpulib.jit import types
 from pygpulib.jit.backends.cpu import engine
 from pygpulib.jit.backends.cpu.layouts import ObjectLayouts, object_layouts
 from pygpulib.jit.backends.cpu.pool import shared_pool
+from pygpulib.jit.backends.cpu.reports import PRINT_WORD, RECORD_WORDS
 from pygpulib.jit.backends.cpu.target import plain_target
 from pygpulib.jit.backends.protocol import HEADER_WORDS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pygpulib.core.driver import LaunchShape
     from pygpulib.jit.backends.cpu.pool import Pool
     from pygpulib.jit.backends.protocol import Launcher
 
 TypeList = tuple[types.Type, ...]
 
+# Where the argument block has the address of the launch record.
+_RECORD_WORD = 6
+
 _METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 
 _PYTHON_FUNCTIONS = (
     "PyBytes_AsString",
+    "PyBytes_FromStringAndSize",
     "PyEval_RestoreThread",
     "PyEval_SaveThread",
     "PyFloat_AsDouble",
     "PyLong_AsLongLongAndOverflow",
     "PyObject_Vectorcall",
     "PyTuple_GetItem",
+    "Py_DecRef",
     "Py_IncRef",
 )
 
 _DECLARATIONS = """
 declare ptr @PyBytes_AsString(ptr)
+declare ptr @PyBytes_FromStringAndSize(ptr, i64)
 declare void @PyEval_RestoreThread(ptr)
 declare ptr @PyEval_SaveThread()
 declare double @PyFloat_AsDouble(ptr)
 declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
 declare ptr @PyTuple_GetItem(ptr, i64)
+declare void @Py_DecRef(ptr)
 declare void @Py_IncRef(ptr)
 declare void @pool_run(ptr, ptr, i64)
 @pool_ready = external global i64
@@ -222,9 +233,18 @@ def _is_supported(argument: types.Type, parameter: types.Type, layouts: ObjectLa
 
 
 def entry_text(
-    argument_types: TypeList, parameter_types: TypeList, layouts: ObjectLayouts, *, has_pool: bool
+    argument_types: TypeList,
+    parameter_types: TypeList,
+    layouts: ObjectLayouts,
+    *,
+    has_pool: bool,
+    has_report: bool,
 ) -> str:
-    """Return the LLVM IR of an entry, a function ``(self, args, nargs, kwnames)``."""
+    """Return the LLVM IR of an entry, a function ``(self, args, nargs, kwnames)``.
+
+    ``self`` is a tuple: the binding, the callable for what is not expected and, if ``has_report``,
+    the one for launch records.
+    """
     writer = _Writer(layouts)
     writer.require_equal("i64", "%nargs", len(argument_types))
     writer.require_equal("ptr", "%kwnames", "null")
@@ -242,16 +262,53 @@ def entry_text(
 define ptr @entry(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) nounwind {{
   %words = alloca [{writer.words} x i64], align 16
   %overflow = alloca i32
-  %record = call ptr @PyTuple_GetItem(ptr %self, i64 0)
-  %binding = call ptr @PyBytes_AsString(ptr %record)
+  %record = alloca [{RECORD_WORDS} x i64], align 64
+  %bytes_at = alloca ptr
+  %bound = call ptr @PyTuple_GetItem(ptr %self, i64 0)
+  %binding = call ptr @PyBytes_AsString(ptr %bound)
 {checks}
+  call void @llvm.memcpy.p0.p0.i64(ptr %words, ptr %binding, i64 64, i1 false)
+{_PREPARE_RECORD if has_report else ""}
 {_run_text(has_pool)}
+{_READ_RECORD if has_report else "  br label %silent"}
+silent:
+  call void @Py_IncRef(ptr inttoptr (i64 {id(None)} to ptr))
+  ret ptr inttoptr (i64 {id(None)} to ptr)
 slow:
   %fallback = call ptr @PyTuple_GetItem(ptr %self, i64 1)
   %result = call ptr @PyObject_Vectorcall(ptr %fallback, ptr %args, i64 %nargs, ptr %kwnames)
   ret ptr %result
 }}
 """
+
+
+_RECORD_BYTES = 8 * RECORD_WORDS
+
+_PREPARE_RECORD = f"""\
+  call void @llvm.memset.p0.i64(ptr align 64 %record, i8 0, i64 {_RECORD_BYTES}, i1 false)
+  %record_at = getelementptr i64, ptr %words, i64 {_RECORD_WORD}
+  store ptr %record, ptr %record_at"""
+
+# A copy of the record goes to Python, because the callable may outlive this call.
+_READ_RECORD = f"""\
+  %claimed = load i64, ptr %record
+  %printed_at = getelementptr i64, ptr %record, i64 {PRINT_WORD}
+  %printed = load i64, ptr %printed_at
+  %either = or i64 %claimed, %printed
+  %has_news = icmp ne i64 %either, 0
+  br i1 %has_news, label %news, label %silent
+news:
+  %bytes = call ptr @PyBytes_FromStringAndSize(ptr %record, i64 {_RECORD_BYTES})
+  %has_bytes = icmp ne ptr %bytes, null
+  br i1 %has_bytes, label %report, label %failed
+report:
+  store ptr %bytes, ptr %bytes_at
+  %reporter = call ptr @PyTuple_GetItem(ptr %self, i64 2)
+  %reported = call ptr @PyObject_Vectorcall(ptr %reporter, ptr %bytes_at, i64 1, ptr null)
+  call void @Py_DecRef(ptr %bytes)
+  ret ptr %reported
+failed:
+  ret ptr null"""
 
 
 def _run_text(has_pool: bool) -> str:
@@ -263,7 +320,7 @@ def _run_text(has_pool: bool) -> str:
     )
     # Where the threads are not there yet, or their number changed, Python sees to it.
     ready = "load atomic i64, ptr @pool_ready monotonic, align 8" if has_pool else "add i64 0, 1"
-    return f"""  call void @llvm.memcpy.p0.p0.i64(ptr %words, ptr %binding, i64 64, i1 false)
+    return f"""\
   %kernel_at = getelementptr i64, ptr %binding, i64 8
   %kernel = load ptr, ptr %kernel_at, align 1
   %blocks_at = getelementptr i64, ptr %binding, i64 9
@@ -284,9 +341,7 @@ parallel:
   {parallel}
   call void @PyEval_RestoreThread(ptr %thread)
   br label %done
-done:
-  call void @Py_IncRef(ptr inttoptr (i64 {id(None)} to ptr))
-  ret ptr inttoptr (i64 {id(None)} to ptr)"""
+done:"""
 
 
 class _MethodDefinition(ctypes.Structure):
@@ -301,21 +356,31 @@ class _MethodDefinition(ctypes.Structure):
 
 
 # The definitions must outlive every function object made from them, and there are few.
-_definitions: dict[tuple[TypeList, TypeList, bool], _MethodDefinition] = {}
+_definitions: dict[tuple[TypeList, TypeList, bool, bool], _MethodDefinition] = {}
 _lock = threading.Lock()
 
 
 def _definition(
-    argument_types: TypeList, parameter_types: TypeList, layouts: ObjectLayouts, pool: Pool | None
+    argument_types: TypeList,
+    parameter_types: TypeList,
+    layouts: ObjectLayouts,
+    pool: Pool | None,
+    has_report: bool,
 ) -> _MethodDefinition:
-    key = (argument_types, parameter_types, pool is not None)
+    key = (argument_types, parameter_types, pool is not None, has_report)
     with _lock:
         if key not in _definitions:
             imports = {name: _python_address(name) for name in _PYTHON_FUNCTIONS}
             if pool is not None:
                 imports["pool_run"] = pool.run_address
                 imports["pool_ready"] = pool.ready_address
-            text = entry_text(argument_types, parameter_types, layouts, has_pool=pool is not None)
+            text = entry_text(
+                argument_types,
+                parameter_types,
+                layouts,
+                has_pool=pool is not None,
+                has_report=has_report,
+            )
             address = engine.load(engine.assemble(text, plain_target(), 0), "entry", imports)
             _definitions[key] = _MethodDefinition(
                 b"launch", address, _METH_FASTCALL_KEYWORDS, b"Launch a kernel."
@@ -335,6 +400,7 @@ def make_entry(
     argument_types: TypeList,
     parameter_types: TypeList,
     fallback: Launcher,
+    report: Callable[[bytes], None] | None = None,
 ) -> Launcher | None:
     """Return a function that launches a kernel in one shape.
 
@@ -348,6 +414,8 @@ def make_entry(
         Types of the arguments that it takes, and what the kernel takes.
     fallback : callable
         What is called with other arguments.
+    report : callable, optional
+        What is called with the launch record, if the kernel prints or fails; it may raise.
 
     Returns
     -------
@@ -362,7 +430,8 @@ def make_entry(
         return None
     blocks = shape.grid[0] * shape.grid[1] * shape.grid[2]
     pool = shared_pool() if blocks > 1 else None
-    definition = _definition(argument_types, parameter_types, layouts, pool)
+    has_report = report is not None
+    definition = _definition(argument_types, parameter_types, layouts, pool, has_report)
     binding = struct.pack(
         "=10q", *shape.grid, *shape.block, 0, shape.shared_bytes, kernel_address, blocks
     )
@@ -371,5 +440,5 @@ def make_entry(
         ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p
     )
     create = prototype(("PyCFunction_NewEx", ctypes.pythonapi))
-    made: Launcher = create(ctypes.addressof(definition), (binding, fallback), None)
+    made: Launcher = create(ctypes.addressof(definition), (binding, fallback, report), None)
     return made

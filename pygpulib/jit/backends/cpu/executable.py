@@ -169,12 +169,21 @@ class CpuKernel:
         fallback: Launcher,
     ) -> Launcher | None:
         """Return a native function that checks and unboxes the arguments and launches."""
-        if self._reports:
+        if self._is_cooperative:
             return None
         from pygpulib.jit.backends.cpu.entry import make_entry
 
-        address = self.address(shape.block)
-        return make_entry(shape, address, tuple(argument_types), tuple(parameter_types), fallback)
+        return make_entry(
+            shape,
+            self.address(shape.block),
+            tuple(argument_types),
+            tuple(parameter_types),
+            fallback,
+            self._report_copy if self._reports else None,
+        )
+
+    def _report_copy(self, record: bytes) -> None:
+        self._report(LaunchRecord.from_buffer_copy(record))
 
     def _text(self) -> str:
         variants = list(self._addresses) or [self._variant(_TYPICAL_BLOCK)]
