@@ -55,6 +55,9 @@ _LOADED = (atomic_calls, builtins, catalogue, memory, operators, synchronization
 _INTEGRAL = frozenset({"floor", "ceil", "trunc", "rint"})
 """The intrinsics whose results are whole numbers, and may serve as indices."""
 
+_VARARGS = 0x04
+"""The flag of code that takes any number of arguments."""
+
 
 # --------------------------------------------------------------------------------------- dispatch
 
@@ -241,9 +244,18 @@ def _complex_function(spelling: object) -> Callable[..., object] | None:
 def apply_complex(ctx: Context, spelling: object, args: Arguments, node: ast.AST) -> Operand:
     """Apply a function of complex numbers; real arguments become complex first."""
     function = _complex_function(spelling)
-    if function is None or not all(isinstance(one, Number | Complex) for one in args):
+    are_numbers = all(isinstance(one, Number | Complex) for one in args)
+    if function is None or not are_numbers or not _takes(function, len(args)):
         _fail_types(ctx, function_name(spelling), args, node)
     return inline.call(ctx, function, _as_parameters(ctx, spelling, args), {}, node)
+
+
+def _takes(function: Callable[..., object], count: int) -> bool:
+    """Return whether a function of this package takes so many arguments."""
+    assert isinstance(function, FunctionType)
+    least = function.__code__.co_argcount
+    has_optional = bool(function.__code__.co_flags & _VARARGS)  # the base of a logarithm
+    return least <= count <= least + has_optional
 
 
 def _as_parameters(ctx: Context, spelling: object, args: Arguments) -> list[Operand]:

@@ -334,6 +334,7 @@ def _fail_call(ctx: Context, source: Source, problem: str, node: ast.AST) -> NoR
         f"{source.name}() {problem}",
         node,
         detail=f"expected {source.name}({parameters})",
+        help="give every parameter without a default one value",
     )
 
 

@@ -130,7 +130,8 @@ def _range_sequence(ctx: Context, numbers: Range, node: ast.expr) -> Sequence:
 def _enumerate(ctx: Context, node: ast.Call) -> Sequence:
     arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
     if not 1 <= len(arguments) <= 2 or any(keyword.arg != "start" for keyword in node.keywords):
-        _fail_arguments(ctx, node, "enumerate", "something to iterate over and a start")
+        expected = "something to iterate over and a start"
+        _fail_arguments(ctx, node, "enumerate", expected, "(items) or enumerate(items, start)")
     inner = _open_sequence(ctx, arguments[0])
     start = _start(ctx, arguments[1]) if len(arguments) == 2 else None
 
@@ -146,13 +147,18 @@ def _enumerate(ctx: Context, node: ast.Call) -> Sequence:
 def _start(ctx: Context, node: ast.expr) -> Number:
     start = inference.integer(ctx, expressions.evaluate(ctx, node))
     if start is None:
-        ctx.fail(KernelTypeError, "the start of enumerate() must be an integer", node)
+        ctx.fail(
+            KernelTypeError,
+            "the start of enumerate() must be an integer",
+            node,
+            help="convert it with int(...)",
+        )
     return start
 
 
 def _zip(ctx: Context, node: ast.Call) -> Sequence:
     if not node.args or node.keywords:
-        _fail_arguments(ctx, node, "zip", "one or more things to iterate over")
+        _fail_arguments(ctx, node, "zip", "one or more things to iterate over", "(items, others)")
     inner = [_open_sequence(ctx, argument) for argument in node.args]
 
     def item(position: Number) -> Operand:
@@ -178,7 +184,7 @@ def _shortest(ctx: Context, sequences: list[Sequence]) -> Number:
 
 def _reversed(ctx: Context, node: ast.Call) -> Sequence:
     if len(node.args) != 1 or node.keywords:
-        _fail_arguments(ctx, node, "reversed", "one thing to iterate over")
+        _fail_arguments(ctx, node, "reversed", "one thing to iterate over", "(items)")
     inner = _open_sequence(ctx, node.args[0])
     last = arithmetic.binary(ctx, ast.Sub, inner.length, position_of(ctx, 1), node)
 
@@ -191,5 +197,7 @@ def _reversed(ctx: Context, node: ast.Call) -> Sequence:
     return Sequence(inner.length, item, inner.is_uniform)
 
 
-def _fail_arguments(ctx: Context, node: ast.Call, name: str, expected: str) -> NoReturn:
-    ctx.fail(KernelTypeError, f"{name}() takes {expected}", node)
+def _fail_arguments(
+    ctx: Context, node: ast.Call, name: str, expected: str, example: str
+) -> NoReturn:
+    ctx.fail(KernelTypeError, f"{name}() takes {expected}", node, help=f"write {name}{example}")
