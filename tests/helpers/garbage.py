@@ -22,6 +22,7 @@ _LITERALS = (
     *("True", "False", "None", "...", "'s'", "b'b'", "''", "2j", "()", "(1,)", "(1, 2.5)", "[1]"),
     *("{}", "{1}", "f'{a}'", "__debug__", "NotImplemented"),
 )
+_PARAMETERS = ("", "x", "x, y=1", "*x", "**x", "x, /", "*, x=2")
 _BINARY = ("+", "-", "*", "/", "//", "%", "**", "@", "<<", ">>", "&", "|", "^")
 _COMPARE = ("<", "<=", ">", ">=", "==", "!=", "is", "is not", "in", "not in")
 
@@ -95,7 +96,7 @@ class _Writer:
             lambda: f"{target()} = {target()} = {e()}",
             lambda: f"{self._single_target()} {self.random.choice(_BINARY)}= {e()}",
             lambda: f"{self._name()}: int = {e()}",
-            lambda: e(),
+            e,
             lambda: "return",
             lambda: f"return {e()}",
             lambda: "pass",
@@ -118,7 +119,7 @@ class _Writer:
         heads = [
             *(f"if {e()}:", f"if {e()}:", f"while {e()}:", f"for {self._target()} in {e()}:"),
             *(f"for {self._name()} in range({e()}):", f"for {self._name()} in ({e()}, {e()}):"),
-            f"def {random.choice('fg')}({random.choice(['', 'x', 'x, y=1', '*x', '**x', 'x, /'])}):",
+            f"def {random.choice('fg')}({random.choice(_PARAMETERS)}):",
             *(f"with {e()}:", "try:", f"match {e()}:", "class C:", "async def f():"),
         ]
         weights = [4, 4, 2, 3, 3, 3, 2, 0.2, 0.2, 0.2, 0.2, 0.1]
