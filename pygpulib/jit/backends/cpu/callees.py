@@ -21,6 +21,7 @@ from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.ops import Register
 from pygpulib.jit.ir.rewrite import operands_of, walk
 from pygpulib.jit.passes.find_lane_shapes import LINEAR_AXIS, VARYING, find_lane_shapes
+from pygpulib.jit.passes.find_ranges import find_ranges
 
 if TYPE_CHECKING:
     from pygpulib.jit.backends.cpu.target import CpuVariant
@@ -189,6 +190,7 @@ class Callees:
             shapes=find_lane_shapes(function, self.variant.axis, param_shape=VARYING),
             width=self.variant.width,
             used={value for op in walk(function.body) for value in operands_of(op)},
+            ranges=find_ranges(function),
             numeric=function.numeric,
             block_writer=emit_block,
             axis=self.variant.axis,

@@ -222,7 +222,8 @@ def _convert(writer: _Writer, value: str, source: DType, target: DType) -> str:
 def _is_supported(argument: types.Type, parameter: types.Type, layouts: ObjectLayouts) -> bool:
     match argument, parameter:
         case types.ArrayType(), types.ArrayType():
-            return True
+            # A record's alignment shows only in the address.
+            return isinstance(argument.element, DType)
         case types.ScalarType(source), types.ScalarType(target):
             # Converting a float16 takes a function of the run-time library.
             is_plain = not target.is_complex and float16 not in (source, target)

@@ -19,6 +19,7 @@ from pygpulib.jit.backends.llvm.arithmetic import Arithmetic
 from pygpulib.jit.backends.llvm.text import Code, constant, register_type, scalar_type
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.passes.find_lane_shapes import LaneShape, LaneShapes, Region
+from pygpulib.jit.passes.find_ranges import Ranges
 
 NO_LANES = "zeroinitializer"
 
@@ -135,6 +136,7 @@ class Gang:
     shapes: LaneShapes
     width: int
     used: set[ir.Value]
+    ranges: Ranges
     numeric: ir.NumericOptions
     block_writer: BlockWriter
     """Writes a nested block; a field, because blocks and conditionals contain each other."""
@@ -456,7 +458,8 @@ class Gang:
         active = code.emit(f"trunc i64 {shifted} to i1")
         code.branch_if(active, work, step)
         code.label(work)
-        body(lane)
+        with self.dominated():
+            body(lane)
         code.branch(step)
         code.label(step)
         following = code.emit(f"add i64 {lane}, 1")

@@ -16,6 +16,7 @@ from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.ops import Register
 from pygpulib.jit.ir.rewrite import is_pure, operands_of, results_of, walk
 from pygpulib.jit.passes.find_lane_shapes import LINEAR_AXIS, find_lane_shapes
+from pygpulib.jit.passes.find_ranges import find_ranges
 
 if TYPE_CHECKING:
     from pygpulib.jit.backends.cpu.target import CpuVariant
@@ -66,6 +67,7 @@ class Program:
             shapes=find_lane_shapes(function, variant.axis),
             width=variant.width,
             used=_used(function),
+            ranges=find_ranges(function),
             numeric=function.numeric,
             block_writer=emit_block,
             axis=variant.axis,
