@@ -16,7 +16,7 @@ def format_print(
     operand_dtypes: Sequence[DType],
     values: Sequence[bool | int | float],
 ) -> str:
-    """Return what one thread prints, as Python would write it.
+    r"""Return what one thread prints, as Python would write it.
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ def format_print(
     Examples
     --------
     >>> from pygpulib.core import dtypes
-    >>> format_print(("x = ", None, "\\n"), [dtypes.float64], [0.1])
-    'x = 0.1\\n'
+    >>> format_print(("x = ", None, "\n"), [dtypes.float64], [0.1])
+    'x = 0.1\n'
     """
     numbers = zip(operand_dtypes, values, strict=True)
     return "".join([part if isinstance(part, str) else _format(part, numbers) for part in parts])

@@ -10,7 +10,7 @@ from pygpulib.errors import KernelTypeError
 from pygpulib.jit import types
 from pygpulib.jit.frontend import inference, integers, views
 from pygpulib.jit.frontend.context import Context
-from pygpulib.jit.frontend.faults import raise_if
+from pygpulib.jit.frontend.faults import MAX_DETAILS, raise_if
 from pygpulib.jit.frontend.values import (
     Array,
     Complex,
@@ -21,8 +21,6 @@ from pygpulib.jit.frontend.values import (
     Tuple,
 )
 from pygpulib.jit.ir import ops as ir
-
-_MAX_DETAILS = 7  # numbers that the report of a fault has room for
 
 # --------------------------------------------------------------------------------------- elements
 
@@ -196,11 +194,11 @@ def _describe_bounds(array: Array, indices: Sequence[Number]) -> tuple[str, tupl
     """Return message and details of an index error, within what a fault can report."""
     name = title(array).replace("{", "{{").replace("}", "}}")
     shown = tuple(index.value for index in indices)
-    if len(shown) + array.type.ndim <= _MAX_DETAILS:
+    if len(shown) + array.type.ndim <= MAX_DETAILS:
         details, where = (*shown, *array.shape), f"shape {_tuple_template(array.type.ndim)}"
     else:
-        details, where = shown[:_MAX_DETAILS], f"{array.type.ndim} dimensions"
-    index = "{}" if len(shown) == 1 else _tuple_template(len(shown[:_MAX_DETAILS]))
+        details, where = shown[:MAX_DETAILS], f"{array.type.ndim} dimensions"
+    index = "{}" if len(shown) == 1 else _tuple_template(len(shown[:MAX_DETAILS]))
     return f"index {index} is out of bounds for {name} with {where}", details
 
 

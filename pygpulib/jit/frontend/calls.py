@@ -23,6 +23,7 @@ from pygpulib.jit.frontend import (
     memory,
     methods,
     operators,
+    printing,
     synchronization,
     tuples,
     warp_calls,
@@ -65,10 +66,12 @@ _VARARGS = 0x04
 def evaluate_call(ctx: Context, node: ast.Call) -> Operand:
     """Evaluate the callee and the arguments of a call, then call."""
     callee = expressions.evaluate(ctx, node.func)
+    if isinstance(callee, Object) and callee.value is print:
+        return printing.compile_print(ctx, node)
     args: list[Operand] = []
     for argument in node.args:
         if isinstance(argument, ast.Starred):
-            args += _unpacked(ctx, argument)
+            args += unpacked(ctx, argument)
         else:
             args.append(expressions.evaluate(ctx, argument))
     kwargs: dict[str, Operand] = {}
@@ -84,7 +87,8 @@ def evaluate_call(ctx: Context, node: ast.Call) -> Operand:
     return call(ctx, callee, args, kwargs, node)
 
 
-def _unpacked(ctx: Context, argument: ast.Starred) -> tuple[Operand, ...]:
+def unpacked(ctx: Context, argument: ast.Starred) -> tuple[Operand, ...]:
+    """Return the arguments that ``*tuple`` stands for in a call."""
     operand = expressions.evaluate(ctx, argument.value)
     if not isinstance(operand, Tuple):
         ctx.fail(

@@ -21,6 +21,7 @@ from pygpulib.jit.frontend import (
     inference,
     inline,
     methods,
+    printing,
     scope,
     tuples,
     unsupported,
@@ -358,6 +359,10 @@ def _call(ctx: Context, node: ast.Call) -> Operand:
     return calls.evaluate_call(ctx, node)
 
 
+def _joined_str(ctx: Context, node: ast.JoinedStr) -> Operand:
+    return printing.evaluate_f_string(ctx, node)
+
+
 def _lambda(ctx: Context, node: ast.Lambda) -> Operand:
     return inline.make_closure(ctx, node)
 
@@ -460,6 +465,7 @@ HANDLERS: dict[type[ast.expr], Callable[[Context, Any], Operand]] = {
     ast.Compare: _compare,
     ast.Constant: _constant,
     ast.IfExp: _if_exp,
+    ast.JoinedStr: _joined_str,
     ast.Lambda: _lambda,
     ast.Name: _name,
     ast.NamedExpr: _named_expr,

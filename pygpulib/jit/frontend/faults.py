@@ -5,6 +5,9 @@ from __future__ import annotations
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.ir import ops as ir
 
+MAX_DETAILS = 7
+"""How many numbers the report of an error has room for."""
+
 
 def raise_if(
     ctx: Context,

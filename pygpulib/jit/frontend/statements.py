@@ -12,8 +12,8 @@ from pygpulib.jit.frontend import (
     arithmetic,
     arrays,
     control,
+    exceptions,
     expressions,
-    inference,
     inline,
     loops,
     scope,
@@ -22,8 +22,7 @@ from pygpulib.jit.frontend import (
 )
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.liveness import find_liveness
-from pygpulib.jit.frontend.values import Array, NoneValue, Number, Object, Operand, Text, Tuple
-from pygpulib.jit.ir import ops as ir
+from pygpulib.jit.frontend.values import Array, NoneValue, Operand, Tuple
 
 
 def compile_block(ctx: Context, block: Sequence[ast.stmt]) -> None:
@@ -184,83 +183,11 @@ def _compile_pass(ctx: Context, node: ast.Pass) -> None:
     """Compile nothing."""
 
 
-# ---------------------------------------------------------------------------------------- errors
-
-
-def _compile_raise(ctx: Context, node: ast.Raise) -> None:
-    if node.exc is None:
-        ctx.fail(
-            UnsupportedSyntaxError,
-            "'raise' without an exception is not supported in kernels",
-            node,
-            help="name the exception: raise ValueError('...')",
-        )
-    if node.cause is not None:
-        ctx.fail(
-            UnsupportedSyntaxError,
-            "'raise ... from ...' is not supported in kernels",
-            node.cause,
-            help="leave out the 'from' part",
-        )
-    called = node.exc if isinstance(node.exc, ast.Call) else None
-    exception = expressions.evaluate(ctx, called.func if called else node.exc)
-    arguments = [*called.args, *(each.value for each in called.keywords)] if called else []
-    match exception:
-        case Object(type() as cls) if issubclass(cls, Exception):
-            message = ", ".join(_literal_text(ctx, argument) for argument in arguments)
-            _append_raise(ctx, cls, message, node)
-        case _:
-            ctx.fail(
-                KernelTypeError,
-                f"only exceptions can be raised, not {inference.describe(exception)}",
-                node.exc,
-                help="write raise ValueError('...')",
-            )
-
-
-def _compile_assert(ctx: Context, node: ast.Assert) -> None:
-    """Compile ``assert``, which checks only where exceptions are reported."""
-    if not ctx.options.debug:
-        return
-    message = "" if node.msg is None else _literal_text(ctx, node.msg)
-    control.choose(
-        ctx,
-        expressions.evaluate_truth(ctx, node.test),
-        lambda: None,
-        lambda: _append_raise(ctx, AssertionError, message, node),
-        node,
-    )
-
-
-def _append_raise(ctx: Context, cls: type[Exception], message: str, node: ast.stmt) -> None:
-    """End the thread; without ``debug`` nobody is told, and the thread just ends."""
-    span = ctx.span(node)
-    entry = ir.ErrorEntry(cls, message, span)
-    if entry not in ctx.errors:
-        ctx.errors.append(entry)
-    ctx.builder.append(ir.Raise(ctx.errors.index(entry), span=span))
-
-
-def _literal_text(ctx: Context, node: ast.expr) -> str:
-    operand = expressions.evaluate(ctx, node)
-    if isinstance(operand, Text):
-        return operand.text
-    if isinstance(operand, Number) and operand.literal is not None:
-        return str(operand.literal)
-    return ctx.fail(
-        KernelTypeError,
-        "the message of an exception must be known when the kernel is compiled, but this is "
-        f"{inference.describe(operand)}",
-        node,
-        help="use a string literal",
-    )
-
-
 @cache  # built at the first use, because this module and loops import each other
 def handlers() -> Mapping[type[ast.stmt], Callable[[Context, Any], None]]:
     """Return what compiles each class of statements."""
     return {
-        ast.Assert: _compile_assert,
+        ast.Assert: exceptions.compile_assert,
         ast.Assign: _compile_assign,
         ast.AnnAssign: _compile_annotated,
         ast.AugAssign: _compile_augmented,
@@ -271,7 +198,7 @@ def handlers() -> Mapping[type[ast.stmt], Callable[[Context, Any], None]]:
         ast.FunctionDef: _compile_def,
         ast.If: _compile_if,
         ast.Pass: _compile_pass,
-        ast.Raise: _compile_raise,
+        ast.Raise: exceptions.compile_raise,
         ast.Return: _compile_return,
         ast.While: loops.compile_while,
     }

@@ -103,7 +103,6 @@ def test_operations_carry_their_place():
     [
         lambda a: [a],
         lambda a: {a: 1},
-        lambda a: f"{a}",
         lambda a: [x for x in (1, 2)],
         lambda a: a @ a,
         lambda a: {1, 2},

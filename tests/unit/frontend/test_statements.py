@@ -1,5 +1,5 @@
 # The kernels are as strange as users may write them.
-# ruff: noqa: B007, E731, F821, F823, N806, PLE0704, RET501, RUF059
+# ruff: noqa: B007, E731, F821, F823, N806, RET501, RUF059
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from pygpulib.errors import (
     UnsupportedFeatureError,
     UnsupportedSyntaxError,
 )
-from tests.helpers.kernels import Device, check, compile_for, interpret
+from tests.helpers.kernels import Device, check, compile_for
 
 
 def out(size=8, dtype="float64"):
@@ -515,85 +515,6 @@ def test_functions_without_source_are_reported_at_the_call():
     lines = failure(kernel, out(), error=SourceUnavailableError)
     assert lines[0] == "the source of made is not available"
     assert lines[1].endswith("| a[0] = made(1)")
-
-
-# ------------------------------------------------------------------------------------------ errors
-
-
-def test_raise_and_assert_reach_the_host_in_debug_mode():
-    @Device
-    def checked(x):
-        if x < 0:
-            raise ValueError("negative", 3)
-        return x
-
-    def kernel(a):
-        a[1] = checked(a[0])
-        assert a[1] < 10, "too large"
-        assert a[1] != 5
-        if a[1] == 6:
-            raise IndexError
-        a[2] = 1
-
-    cases = {-1.0: (ValueError, "negative, 3"), 11.0: (AssertionError, "too large")}
-    cases |= {5.0: (AssertionError, ""), 6.0: (IndexError, "")}
-    for value, expected in cases.items():
-        a = np.array([value, 0, 0])
-        error = interpret(kernel, a, debug=True)
-        assert (error.exception, error.message) == expected
-        assert a[2] == 0
-    a = np.array([1.0, 0, 0])
-    assert interpret(kernel, a, debug=True) is None
-    assert a[2] == 1
-
-
-def test_without_debug_asserts_are_dropped_and_raise_ends_the_thread():
-    def kernel(a):
-        assert a[0] > 0, "dropped"
-        if a[0] == -1:
-            raise ValueError("ends the thread")
-        a[1] = 1
-
-    for value in (-2.0, -1.0):
-        a = np.array([value, 0])
-        interpret(kernel, a)
-        assert a[1] == (value == -2.0)
-
-
-def test_raising_something_else_is_refused():
-    def kernel(a):
-        raise LIMIT
-
-    lines = failure(kernel, out())
-    assert lines[0].startswith("only exceptions can be raised, not ")
-    assert lines[-1] == "help: write raise ValueError('...')"
-
-
-def test_messages_must_be_known():
-    def kernel(a):
-        raise ValueError(a[0])
-
-    lines = failure(kernel, out())
-    assert lines[0] == (
-        "the message of an exception must be known when the kernel is compiled, but this is float64"
-    )
-    assert lines[-1] == "help: use a string literal"
-
-
-def test_raise_without_an_exception_is_refused():
-    def kernel(a):
-        raise
-
-    lines = failure(kernel, out(), error=UnsupportedSyntaxError)
-    assert lines[0] == "'raise' without an exception is not supported in kernels"
-
-
-def test_raise_from_is_refused():
-    def kernel(a):
-        raise ValueError("x") from None
-
-    lines = failure(kernel, out(), error=UnsupportedSyntaxError)
-    assert lines[0] == "'raise ... from ...' is not supported in kernels"
 
 
 @Device

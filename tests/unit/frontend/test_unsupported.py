@@ -18,7 +18,8 @@ from pygpulib.jit.options import CompileOptions
 _OBSOLETE = {"Num", "Str", "Bytes", "NameConstant", "Ellipsis", "Index", "ExtSlice", "Suite"}
 _OBSOLETE |= {"AugLoad", "AugStore", "Param"}
 
-_WITHIN_OTHERS = {"Starred", "Slice"}  # handled where tuples, calls and subscripts are
+# Handled where tuples, calls, subscripts and f-strings are.
+_WITHIN_OTHERS = {"Starred", "Slice", "FormattedValue"}
 
 
 def classes(base):
@@ -64,7 +65,6 @@ BODIES = {
     "SetComp": "x = {i for i in a}",
     "DictComp": "x = {i: i for i in a}",
     "GeneratorExp": "x = sum(i for i in a)",
-    "JoinedStr": "x = f'{a}'",
     "MatMult": "x = a[0] @ 2",
     "Yield": "f = lambda: (yield)\nf()",
     "YieldFrom": "f = lambda: (yield from a)\nf()",

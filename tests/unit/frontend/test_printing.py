@@ -1,0 +1,261 @@
+"""What ``print`` writes, against CPython printing the same."""
+
+# ruff: noqa: FURB105, T201, UP031
+
+import contextlib
+import io
+from collections import namedtuple
+
+import numpy as np
+import pytest
+
+from pygpulib import cuda
+from pygpulib.core import dtypes
+from pygpulib.errors import KernelTypeError
+from pygpulib.jit.backends.interp.launch import run
+from pygpulib.jit.ir import ops as ir
+from pygpulib.jit.printing import format_print
+from tests.helpers.kernels import compile_for
+from tests.helpers.ways import run_python
+
+Point = namedtuple("Point", "x y")
+WIDTH = "6"
+
+
+def printed(kernel, grid, block, *args):
+    """Return what the interpreter prints, after checking that CPython prints the same."""
+    with contextlib.redirect_stdout(io.StringIO()) as expected:
+        run_python(kernel, grid, block, *args)
+    function = compile_for(kernel, *args)
+    texts = run(function, grid, block, args).printed
+    assert sorted("".join(texts).splitlines()) == sorted(expected.getvalue().splitlines())
+    return texts
+
+
+def refused(kernel, *args):
+    with pytest.raises(KernelTypeError) as caught:
+        compile_for(kernel, *args)
+    first, *_, last = str(caught.value).splitlines()
+    return first.partition(": ")[2], last
+
+
+@pytest.mark.parametrize("dtype", dtypes.ALL_DTYPES, ids=str)
+def test_numbers_of_every_dtype(dtype):
+    def kernel(a):
+        print(a[cuda.grid(1)])
+
+    values = [0, 1, -1, 0.1, 1 / 3, 1e7, 12345.678, np.inf, -np.inf, np.nan, -0.0]
+    if dtype.is_complex:
+        values += [complex(0, 1), complex(-0.0, -2.5), complex(np.nan, -np.inf)]
+    elif dtype.is_integer:
+        info = np.iinfo(dtype.numpy)
+        values = [0, 1, info.min, info.max]
+    with np.errstate(all="ignore"):
+        a = np.array(values).astype(dtype.numpy)
+    assert printed(kernel, 1, len(a), a) == [str(number) + "\n" for number in a]
+
+
+def test_float64_has_all_digits():
+    def kernel(a):
+        print(a[cuda.grid(1)])
+
+    a = np.random.default_rng(1).standard_normal(50)
+    assert printed(kernel, 1, 50, a) == [f"{number!r}\n" for number in a.tolist()]
+
+
+def test_arguments_of_all_kinds():
+    def kernel(i, x, t):
+        print("text", 1, -2.5, True, None, 1 - 2j, i, x, i > 0, sep=", ")
+        print(i, x, sep="")
+        print(i, end="; ")
+        print(x, sep=None, end=None)
+        print(t, (), (i,), ("it's", (x, None)), Point(i, "y"), Point(1, (2,)))
+        print(*(i, x), *t)
+        print(end="")
+        print()
+
+    texts = printed(kernel, 1, 1, 7, 0.25, (1, (2.5, True)))
+    assert texts[0] == "text, 1, -2.5, True, None, (1-2j), 7, 0.25, True\n"
+    assert texts[4] == (
+        "(1, (2.5, True)) () (7,) (\"it's\", (0.25, None)) Point(x=7, y='y') Point(x=1, y=(2,))\n"
+    )
+    assert texts[2:4] == ["7; ", "0.25\n"]
+    assert texts[-1] == "\n"
+    assert len(texts) == 7
+
+
+def test_where_a_thread_is():
+    def kernel():
+        print("at", cuda.threadIdx, cuda.blockIdx)
+
+    function = compile_for(kernel)
+    assert run(function, (1, 2), (2, 1, 1), ()).printed == [
+        "at (0, 0, 0) (0, 0, 0)\n",
+        "at (1, 0, 0) (0, 0, 0)\n",
+        "at (0, 0, 0) (0, 1, 0)\n",
+        "at (1, 0, 0) (0, 1, 0)\n",
+    ]
+
+
+def test_f_strings():
+    def kernel(i, x, z, truth):
+        print(f"{i:5d}|{x:.3f}|{x:e}|{z:.2f}|{truth}|{truth:5}|{{}}")
+        print(f"{i=} {x!r} {'a'!r:>6} {'a':^5} {(i, x)} {None}", f"{i:{WIDTH}}")
+        print(f"{f'{i}'}", f"ab{1}")
+        name = f"n{1 + 1}"
+        print(name)
+
+    args = (42, 2.0 / 3, 1.5 - 2j, True)
+    assert printed(kernel, 1, 1, *args)[-1] == "n2\n"
+
+
+def test_f_strings_stand_in_print_only():
+    def kernel(i):
+        print(f"{i}" + "")
+
+    assert refused(kernel, 1) == (
+        "an f-string with values of run time can only stand in print() and in exceptions",
+        "help: pass it to print() directly",
+    )
+
+
+def test_percent():
+    def kernel(i, x, truth):
+        print("%d %i %5d|%-5d|%05d|%+d|% d|%x|%#X|%o" % (i, i, i, i, i, i, i, i, i, i))
+        print("%f %.2f %8.3f|%-9.1e|%g|%G|%+.1f" % (x, x, x, x, x, x, x))
+        print("%s %r %s %d%%" % (i, x, truth, x), "100%% %s" % "a", "%s" % (i,))
+        print("%d" % truth)
+
+    printed(kernel, 1, 1, 42, 1234.5678, True)
+
+
+def test_device_functions_and_loops_print():
+    @cuda.jit(device=True)
+    def show(label, x):
+        print(label, x)
+        return x
+
+    def kernel(a):
+        for k in range(3):
+            if a[k] > 1:
+                show("big", show("first", a[k]))
+
+    texts = printed(kernel, 1, 1, np.array([1, 2, 3]))
+    assert texts == ["first 2\n", "big 2\n", "first 3\n", "big 3\n"]
+
+
+def test_unsigned_numbers_may_come_as_signed_ones():
+    types = [dtypes.uint8, dtypes.uint64, dtypes.bool_, dtypes.float16]
+    assert format_print((None, " ", None, " ", None, None), types, [-1, -1, 1, 0.1]) == (
+        "255 18446744073709551615 True0.1"
+    )
+
+
+def test_format_of_complex_numbers():
+    parts = (ir.Format("", True), ir.Format(".1f", True))
+    types = [dtypes.float32] * 2 + [dtypes.float64] * 2
+    tenth = float(np.float32(0.1))
+    assert format_print(parts, types, [tenth, -tenth, 0.25, 1.0]) == "(0.1-0.1j)0.2+1.0j"
+
+
+# ---------------------------------------------------------------------------------------- refused
+
+
+def test_what_cannot_be_printed():
+    a = np.zeros((2, 2))
+
+    def whole(a):
+        print("a:", a)
+
+    def inside(a):
+        print((1, a))
+
+    def function(a):
+        print(np)
+
+    assert refused(whole, a) == (
+        "the array 'a' cannot be printed in a kernel",
+        "help: print its elements, such as a[0, 0]",
+    )
+    assert refused(inside, a)[0] == "the array 'a' cannot be printed in a kernel"
+    assert refused(function, a) == (
+        "the module numpy cannot be printed in a kernel",
+        "help: print numbers, strings and tuples",
+    )
+
+
+def test_keywords():
+    def unknown():
+        print(1, file=None)
+
+    def not_text(i):
+        print(i, sep=i)
+
+    assert refused(unknown) == (
+        "print() takes no keyword argument 'file' in a kernel",
+        "help: its keyword arguments are sep and end",
+    )
+    assert refused(not_text, 1) == (
+        "the argument sep of print() is int64",
+        "help: pass a string literal",
+    )
+
+
+def test_specifications_are_checked():
+    def unknown(x):
+        print(f"{x:d}")
+
+    def text():
+        print(f"{'a':d}")
+
+    def converted(x):
+        print(f"{x!r:>9}")
+
+    def in_tuple(x):
+        print(f"{(x, x):>9}")
+
+    def varying(x, w):
+        print(f"{x:{w}}")
+
+    assert refused(unknown, 1.5) == (
+        "float64 cannot be formatted with 'd': Unknown format code 'd' for object of type 'float'",
+        "help: use a format specification that Python has for such values",
+    )
+    assert refused(text)[0].startswith("the string 'a' cannot be formatted with 'd': ")
+    wanted = "help: format numbers one by one, without a conversion such as !r"
+    assert refused(converted, 1.5) == (
+        "float64 cannot be formatted with '>9' in a kernel",
+        wanted,
+    )
+    assert refused(in_tuple, 1.5)[1] == wanted
+    assert refused(varying, 1.5, 3)[0].startswith("an f-string with values of run time")
+
+
+@pytest.mark.parametrize(
+    ("template", "value", "problem"),
+    [
+        ("%d %d", 1, "needs more values than are given"),
+        ("%d", (1, 2), "has fewer places than values are given"),
+        ("%d %", 1, "has a '%' that nothing follows that is known"),
+        ("%d", "a", "does not take the string 'a' at '%d'"),
+        ("%x", 1.5, "does not take float64 at '%x'"),
+        ("%5s", 1, "does not take int64 at '%5s'"),
+        ("%.3d", 1, "does not take int64 at '%.3d'"),
+        ("%c", 1, "does not take int64 at '%c'"),
+    ],
+)
+def test_wrong_percent_formats(template, value, problem):
+    from tests.helpers.ways import define
+
+    text = f"def kernel():\n    print({template!r} % VALUE)\n"
+    kernel = define(text, "kernel", VALUE=value)
+    first, last = refused(kernel)
+    assert first == f"the format {template!r} {problem}"
+    assert last == "help: write an f-string"
+
+
+def test_unpacked_keywords_are_refused():
+    def kernel(a):
+        print(**a)
+
+    assert refused(kernel, 1)[0] == "print() takes no keyword argument '**' in a kernel"
