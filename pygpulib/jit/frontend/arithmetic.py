@@ -11,10 +11,10 @@ from typing import Any, NoReturn
 from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
 from pygpulib.errors import KernelTypeError
-from pygpulib.jit.frontend import calls, complexes, inference, inline, tuples
+from pygpulib.jit.frontend import calls, complexes, elementwise, inference, inline, tuples
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.faults import raise_if
-from pygpulib.jit.frontend.values import Array, Complex, Number, Operand, Text, Tuple
+from pygpulib.jit.frontend.values import Array, Complex, Elementwise, Number, Operand, Text, Tuple
 from pygpulib.jit.intrinsics.procedures import integer_power
 from pygpulib.jit.ir import ops as ir
 
@@ -105,6 +105,13 @@ def binary(
             dtype = inference.promote_binary(operator, left.dtype, right.dtype)
             if dtype is not None and dtype.is_complex:
                 return complexes.binary(ctx, operator, left, right, dtype, node)
+        case ((Array() | Elementwise()), (Array() | Elementwise() | Number() | Complex())) | (
+            (Number() | Complex()),
+            (Array() | Elementwise()),
+        ):
+            return elementwise.combine(
+                ctx, (left, right), lambda items: binary(ctx, operator, items[0], items[1], node)
+            )
         case Tuple(), Tuple() if operator is ast.Add:
             return Tuple((*left.items, *right.items))
         case Tuple(), Number() if operator is ast.Mult:
@@ -271,6 +278,10 @@ def unary(ctx: Context, operator: type[ast.unaryop], operand: Operand, node: ast
             whole = inference.integer(ctx, operand)
             if whole is not None:
                 return _inverted(ctx, whole)
+        case Array() | Elementwise():
+            return elementwise.combine(
+                ctx, (operand,), lambda items: unary(ctx, operator, items[0], node)
+            )
         case Complex() if operator is ast.UAdd:
             return operand
         case Complex() if operator is ast.USub:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pygpulib.core import dtypes
 from pygpulib.errors import KernelTypeError
 from pygpulib.jit import types
-from pygpulib.jit.frontend import inference, integers, views
+from pygpulib.jit.frontend import elementwise, inference, integers, views
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.faults import MAX_DETAILS, raise_if
 from pygpulib.jit.frontend.values import (
@@ -233,7 +233,7 @@ def store(ctx: Context, array: Operand, index: Operand, value: Operand, node: as
         store_element(ctx, array, indices, value, node)
     else:
         check_writable(ctx, array, node)
-        fill(ctx, views.select(ctx, array, items, node), value, node)
+        elementwise.fill(ctx, views.select(ctx, array, items, node), value, node)
 
 
 def _whole_index(ctx: Context, array: Array, items: Sequence[Operand]) -> list[Number] | None:
@@ -243,69 +243,6 @@ def _whole_index(ctx: Context, array: Array, items: Sequence[Operand]) -> list[N
     indices = [inference.integer(ctx, item) for item in items]
     found = [index for index in indices if index is not None]
     return found if len(found) == len(items) else None
-
-
-def fill(ctx: Context, target: Array, value: Operand, node: ast.AST) -> None:
-    """Write a number, or an array that broadcasts by leading dimensions, to all elements."""
-    if not isinstance(value, Array):
-        number = element_value(ctx, target, value, node)
-        _for_each(
-            ctx,
-            target.shape,
-            lambda indices: store_element(ctx, target, indices, number, node),
-        )
-        return
-    skipped = target.type.ndim - value.type.ndim
-    if skipped < 0:
-        ctx.fail(
-            KernelTypeError,
-            f"an array of {value.type.ndim} dimensions does not fit into a view of "
-            f"{target.type.ndim} dimensions",
-            node,
-            help="index the array on the right until it has as many dimensions as the left",
-        )
-    if ctx.options.debug:
-        _check_shapes(ctx, target.shape[skipped:], value.shape)
-    _for_each(
-        ctx,
-        target.shape,
-        lambda indices: store_element(
-            ctx, target, indices, load(ctx, value, indices[skipped:]), node
-        ),
-    )
-
-
-def _check_shapes(ctx: Context, target: tuple[ir.Value, ...], source: tuple[ir.Value, ...]) -> None:
-    for there, here in zip(target, source, strict=True):
-        differs = ctx.builder.compare(ir.CompareKind.NE, there, here)
-        raise_if(
-            ctx,
-            differs,
-            ValueError,
-            "{} elements do not fit into a view of {} elements along one dimension",
-            (here, there),
-        )
-
-
-def _for_each(
-    ctx: Context,
-    shape: tuple[ir.Value, ...],
-    body: Callable[[list[Number]], None],
-    outer: tuple[Number, ...] = (),
-) -> None:
-    """Append nested loops over all indices of a shape."""
-    if not shape:
-        body(list(outer))
-        return
-    builder = ctx.builder
-    index = ir.Value(dtypes.int64)
-    ctx.nonnegative.add(index)
-    start, step = (builder.constant(number, dtypes.int64) for number in (0, 1))
-    with builder.collect() as ops:
-        _for_each(ctx, shape[1:], body, (*outer, Number(index)))
-        builder.append(ir.Continue(()))
-    block = ir.Block((index,), tuple(ops))
-    builder.append(ir.For(start, shape[0], step, (), block, (), span=builder.span))
 
 
 # ------------------------------------------------------------------------------------- attributes

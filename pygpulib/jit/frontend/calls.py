@@ -9,14 +9,15 @@ from types import BuiltinFunctionType, FunctionType
 from typing import NoReturn
 
 import numpy as np
-
 from pygpulib.core import dtypes
 from pygpulib.errors import DTypeError, KernelTypeError, UnsupportedSyntaxError
 from pygpulib.jit import types
 from pygpulib.jit.frontend import (
+    arrays,
     atomic_calls,
     builtins,
     comparisons,
+    elementwise,
     expressions,
     inference,
     inline,
@@ -38,8 +39,10 @@ from pygpulib.jit.frontend.functions import (
     numbers,
 )
 from pygpulib.jit.frontend.values import (
+    Array,
     Closure,
     Complex,
+    Elementwise,
     Method,
     Number,
     Object,
@@ -68,12 +71,14 @@ def evaluate_call(ctx: Context, node: ast.Call) -> Operand:
     callee = expressions.evaluate(ctx, node.func)
     if isinstance(callee, Object) and callee.value is print:
         return printing.compile_print(ctx, node)
+    is_ufunc = isinstance(callee, Object) and isinstance(callee.value, np.ufunc)
+    evaluate = expressions.evaluate_elementwise if is_ufunc else expressions.evaluate
     args: list[Operand] = []
     for argument in node.args:
         if isinstance(argument, ast.Starred):
             args += unpacked(ctx, argument)
         else:
-            args.append(expressions.evaluate(ctx, argument))
+            args.append(evaluate(ctx, argument))
     kwargs: dict[str, Operand] = {}
     for keyword in node.keywords:
         if keyword.arg is None:
@@ -135,6 +140,8 @@ def call(
 def _call_object(
     ctx: Context, value: object, args: Arguments, kwargs: Keywords, node: ast.AST
 ) -> Operand:
+    if isinstance(value, np.ufunc) and any(isinstance(one, Array | Elementwise) for one in args):
+        return _apply_to_arrays(ctx, value, args, kwargs, node)
     handler = find_handler(value)
     if handler is not None:
         return handler(ctx, args, kwargs, node)
@@ -154,6 +161,25 @@ def _call_object(
         no_keywords(ctx, value, kwargs, node)
         return apply_complex(ctx, value, args, node)
     _fail_call(ctx, value, node)
+
+
+def _apply_to_arrays(
+    ctx: Context, ufunc: np.ufunc, args: Arguments, kwargs: Keywords, node: ast.AST
+) -> Operand:
+    """Apply a ufunc element by element; one more argument is where the result goes."""
+    out: Array | None = None
+    if len(args) == ufunc.nin + 1 and isinstance(args[-1], Array):
+        out, args = args[-1], args[:-1]
+
+    def apply(items: Arguments) -> Operand:
+        return _call_object(ctx, ufunc, items, kwargs, node)
+
+    result = elementwise.combine(ctx, args, apply)
+    if out is None:
+        return result
+    arrays.check_writable(ctx, out, node)
+    elementwise.fill(ctx, out, result, node)
+    return out
 
 
 def device_function(value: object) -> Callable[..., object] | None:

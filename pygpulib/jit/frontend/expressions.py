@@ -8,7 +8,6 @@ from enum import Enum
 from typing import Any
 
 import numpy as np
-
 from pygpulib.core import dtypes
 from pygpulib.errors import DTypeError, KernelTypeError
 from pygpulib.jit import types
@@ -18,6 +17,7 @@ from pygpulib.jit.frontend import (
     calls,
     comparisons,
     control,
+    elementwise,
     inference,
     inline,
     methods,
@@ -30,6 +30,7 @@ from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.values import (
     Array,
     Complex,
+    Elementwise,
     NoneValue,
     Number,
     Object,
@@ -56,8 +57,16 @@ def evaluate(ctx: Context, node: ast.expr) -> Operand:
     Returns
     -------
     Operand
-        Its value.
+        Its value; not an expression of whole arrays.
     """
+    result = evaluate_elementwise(ctx, node)
+    if isinstance(result, Elementwise):
+        elementwise.refuse(ctx, node)
+    return result
+
+
+def evaluate_elementwise(ctx: Context, node: ast.expr) -> Operand:
+    """Compile an expression that may be one of whole arrays, which the caller stores."""
     handler = HANDLERS.get(type(node))
     if handler is None:
         unsupported.refuse(ctx, node)
@@ -305,8 +314,8 @@ def _bin_op(ctx: Context, node: ast.BinOp) -> Operand:
     value = _python_value(node)
     if value is not None:
         return _python_number(ctx, value, node)
-    left = evaluate(ctx, node.left)
-    right = evaluate(ctx, node.right)
+    left = evaluate_elementwise(ctx, node.left)
+    right = evaluate_elementwise(ctx, node.right)
     return arithmetic.binary(ctx, operator, left, right, node)
 
 
@@ -335,7 +344,8 @@ def _unary_op(ctx: Context, node: ast.UnaryOp) -> Operand:
     value = _python_value(node)
     if value is not None:
         return _python_number(ctx, value, node)
-    return arithmetic.unary(ctx, type(node.op), evaluate(ctx, node.operand), node)
+    operand = evaluate_elementwise(ctx, node.operand)
+    return arithmetic.unary(ctx, type(node.op), operand, node)
 
 
 def _if_exp(ctx: Context, node: ast.IfExp) -> Operand:

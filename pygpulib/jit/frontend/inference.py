@@ -12,7 +12,6 @@ from functools import cache
 from types import ModuleType
 
 import numpy as np
-
 from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
 from pygpulib.errors import KernelTypeError
@@ -22,6 +21,7 @@ from pygpulib.jit.frontend.values import (
     Array,
     Closure,
     Complex,
+    Elementwise,
     Method,
     NoneValue,
     Number,
@@ -253,29 +253,29 @@ def integer(ctx: Context, operand: Operand) -> Number | None:
 # --------------------------------------------------------------------------------------- messages
 
 
+_TITLES: dict[type, str] = {
+    Closure: "a function defined in the kernel",
+    Elementwise: "an expression of arrays",
+    NoneValue: "None",
+    Range: "a range",
+    Slice: "a slice",
+    Unbound: "a variable without a value",
+}
+
+
 def describe(operand: Operand) -> str:
     """Return what an operand is, in the user's words."""
     match operand:
-        case NoneValue():
-            return "None"
         case Text(text):
             return f"the string {text!r}"
         case Object(value):
             return _describe_object(value)
-        case Closure():
-            return "a function defined in the kernel"
-        case Range():
-            return "a range"
-        case Slice():
-            return "a slice"
         case Method(_, name):
             return f"the method {name!r}"
-        case Unbound():
-            return "a variable without a value"
         case Tuple(items):
             return f"a tuple ({', '.join(describe(item) for item in items)})"
         case _:
-            return str(type_of(operand))
+            return _TITLES.get(type(operand)) or str(type_of(operand))
 
 
 def _describe_object(value: object) -> str:

@@ -11,6 +11,7 @@ from pygpulib.jit.frontend import (
     builtins,
     calls,
     complexes,
+    elementwise,
     expressions,
     inference,
     tuples,
@@ -101,7 +102,7 @@ def call(
         case Array() as receiver, "transpose", () if not kwargs:
             return views.transpose(receiver)
         case Array() as receiver, "fill", (value,) if not kwargs:
-            arrays.fill(ctx, receiver, value, node)
+            elementwise.fill(ctx, receiver, value, node)
             return NoneValue()
         case Array() as receiver, "item", indices if not kwargs:
             return arrays.subscript(ctx, receiver, Tuple(indices), node)

@@ -12,6 +12,7 @@ from pygpulib.jit.frontend import (
     arithmetic,
     arrays,
     control,
+    elementwise,
     exceptions,
     expressions,
     inline,
@@ -22,7 +23,7 @@ from pygpulib.jit.frontend import (
 )
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.liveness import find_liveness
-from pygpulib.jit.frontend.values import Array, NoneValue, Operand, Tuple
+from pygpulib.jit.frontend.values import Array, Elementwise, NoneValue, Operand, Tuple
 
 
 def compile_block(ctx: Context, block: Sequence[ast.stmt]) -> None:
@@ -108,7 +109,9 @@ def _gather(ctx: Context, operand: Tuple, star: int, count: int, node: ast.expr)
 
 
 def _compile_assign(ctx: Context, node: ast.Assign) -> None:
-    operand = expressions.evaluate(ctx, node.value)
+    operand = expressions.evaluate_elementwise(ctx, node.value)
+    if not all(isinstance(target, ast.Subscript) for target in node.targets):
+        _refuse_elementwise(ctx, operand, node.value)
     for target in node.targets:
         assign_target(ctx, target, operand)
 
@@ -123,13 +126,24 @@ def _compile_augmented(ctx: Context, node: ast.AugAssign) -> None:
     match node.target:
         case ast.Name(name):
             old = scope.lookup(ctx, name, node.target)
-            scope.assign(ctx, name, _combine(ctx, old, node))
+            new = _combine(ctx, old, node)
+            if isinstance(old, Array):
+                arrays.check_writable(ctx, old, node.target)
+                elementwise.fill(ctx, old, new, node.target)
+            else:
+                _refuse_elementwise(ctx, new, node)
+                scope.assign(ctx, name, new)
         case ast.Subscript(container, index):
             array = expressions.evaluate(ctx, container)
             place = expressions.evaluate_index(ctx, index)
             if isinstance(array, Array):
                 old = arrays.subscript(ctx, array, place, node.target)
-                arrays.store(ctx, array, place, _combine(ctx, old, node), node.target)
+                new = _combine(ctx, old, node)
+                if isinstance(old, Array):
+                    arrays.check_writable(ctx, old, node.target)
+                    elementwise.fill(ctx, old, new, node.target)
+                else:
+                    arrays.store(ctx, array, place, new, node.target)
             else:
                 arrays.store(ctx, array, place, array, node.target)  # fails
         case target:
@@ -139,8 +153,13 @@ def _compile_augmented(ctx: Context, node: ast.AugAssign) -> None:
 def _combine(ctx: Context, old: Operand, node: ast.AugAssign) -> Operand:
     if isinstance(node.op, ast.MatMult):
         unsupported.refuse_operator(ctx, type(node.op), node)
-    value = expressions.evaluate(ctx, node.value)
+    value = expressions.evaluate_elementwise(ctx, node.value)
     return arithmetic.binary(ctx, type(node.op), old, value, node)
+
+
+def _refuse_elementwise(ctx: Context, operand: Operand, node: ast.AST) -> None:
+    if isinstance(operand, Elementwise):
+        elementwise.refuse(ctx, node)
 
 
 def _compile_def(ctx: Context, node: ast.FunctionDef) -> None:

@@ -6,7 +6,7 @@ scalars and pointers; see :meth:`pygpulib.jit.types.Type.flat` for the flat form
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pygpulib._record import record
@@ -134,6 +134,25 @@ class Unbound:
     problem: str = ""
 
 
+@record
+class Elementwise:
+    """An expression of arrays that has not been computed.
+
+    Attributes
+    ----------
+    shape : tuple of ir.Value
+        Its extents.
+    element : callable
+        Compiles the element at some indices, one per dimension and none of them negative.
+    sources : tuple of Array
+        What it reads.
+    """
+
+    shape: tuple[ir.Value, ...]
+    element: Callable[[Sequence[Number]], Operand]
+    sources: tuple[Array, ...]
+
+
 Operand = (
     Number
     | Complex
@@ -147,6 +166,7 @@ Operand = (
     | Slice
     | Method
     | Unbound
+    | Elementwise
 )
 
 

@@ -110,6 +110,12 @@ class Builder:
         self.append(ir.Bitcast(pointer, result, span=self.span))
         return result
 
+    def address(self, pointer: ir.Value) -> ir.Value:
+        """Append the reading of an address as an int64."""
+        result = ir.Value(dtypes.int64, pointer.hint)
+        self.append(ir.Bitcast(pointer, result, span=self.span))
+        return result
+
     def register(self, register: ir.Register) -> ir.Value:
         """Append the reading of a special register."""
         result = ir.Value(dtypes.int32, register.value)

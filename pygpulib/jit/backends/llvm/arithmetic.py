@@ -326,4 +326,11 @@ class Arithmetic:
     def bitcast(self, source: ir.Type, target: ir.Type, width: int, value: str) -> str:
         """Read the bits as another type of the same size."""
         old, new = register_type(source, width), register_type(target, width)
-        return value if old == new else self.code.emit(f"bitcast {old} {value} to {new}")
+        if old == new:
+            return value
+        action = "bitcast"
+        if isinstance(source, ir.Pointer):
+            action = "ptrtoint"
+        elif isinstance(target, ir.Pointer):
+            action = "inttoptr"
+        return self.code.emit(f"{action} {old} {value} to {new}")
