@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from pygpulib.errors import KernelTypeError
 from pygpulib.jit import types
-from pygpulib.jit.frontend import inline
+from pygpulib.jit.frontend import inline, recursion
 from pygpulib.jit.frontend.context import CallKey, Context, Frame
 from pygpulib.jit.frontend.source import load
 from pygpulib.jit.frontend.values import Operand, unflatten
@@ -55,11 +55,31 @@ def compile_function(
         params=params,
         body=ir.Block((), ops),
         result_types=(frame.result_type or types.none).flat(),
-        numeric=ir.NumericOptions(contract=options.fma, fastmath=options.fastmath),
+        numeric=_numeric(options),
         errors=tuple(ctx.errors),
+        callees=_callees(ctx, ops),
         param_ranges=_extent_ranges(argument_types, iter(params)),
         span=ctx.builder.span,
     )
+
+
+def _callees(ctx: Context, ops: Sequence[ir.Op]) -> tuple[ir.Function, ...]:
+    """Return the recursive functions; their errors are numbered as the caller's."""
+    return tuple(
+        ir.Function(
+            name=each.name,
+            params=each.params,
+            body=ir.Block((), each.ops),
+            result_types=(each.result or types.none).flat(),
+            numeric=_numeric(ctx.options),
+            param_ranges=_extent_ranges(each.forms, iter(each.params)),
+        )
+        for each in recursion.find_callees(ctx, ops)
+    )
+
+
+def _numeric(options: CompileOptions) -> ir.NumericOptions:
+    return ir.NumericOptions(contract=options.fma, fastmath=options.fastmath)
 
 
 # No array has more elements: they would not fit the address space.

@@ -17,6 +17,12 @@ from pygpulib.jit.options import CompileOptions
 if TYPE_CHECKING:
     import numpy as np
 
+    from pygpulib.jit.frontend.recursion import Recursion
+
+
+class Pending(Exception):  # noqa: N818 - it ends a path of an attempt, nobody has done wrong
+    """The type of what a recursive function returns is needed and not known yet."""
+
 
 @record(eq=True)
 class Source:
@@ -160,6 +166,10 @@ class Context:
         result of a function.
     doubted : dict
         The carried variables of a loop that earlier attempts found to become negative.
+    recursions : dict
+        The functions that call themselves, by syntax tree and forms of the arguments.
+    pending : int
+        How many paths were left out because the result of such a function was not known yet.
     """
 
     def __init__(self, options: CompileOptions) -> None:
@@ -174,6 +184,8 @@ class Context:
         self.shared: dict[object, tuple[ir.Value, ir.Allocate]] = {}
         self.learned: dict[object, dict[str, types.Type]] = {}
         self.doubted: dict[object, set[str]] = {}
+        self.recursions: dict[object, Recursion] = {}
+        self.pending = 0
 
     @property
     def frame(self) -> Frame:

@@ -14,7 +14,7 @@ from pygpulib._record import record, replace
 from pygpulib.errors import InternalError, KernelTypeError
 from pygpulib.jit import types
 from pygpulib.jit.frontend import forms, inference
-from pygpulib.jit.frontend.context import Context, LoopState
+from pygpulib.jit.frontend.context import Context, LoopState, Pending
 from pygpulib.jit.frontend.liveness import index_names
 from pygpulib.jit.frontend.values import Number, Operand, Unbound
 from pygpulib.jit.ir import ops as ir
@@ -45,10 +45,20 @@ def trace(ctx: Context, action: Callable[[], object]) -> Path:
     frame.variables = dict(before)
     try:
         with ctx.builder.collect() as ops:
-            action()
+            try:
+                action()
+            except Pending:
+                leave_out(ctx)
             return Path(ops, frame.variables, not ctx.builder.is_terminated)
     finally:
         frame.variables = before
+
+
+def leave_out(ctx: Context) -> None:
+    """End a path of an attempt that needs what is not known yet; the code is thrown away."""
+    ctx.pending += 1
+    if not ctx.builder.is_terminated:
+        ctx.builder.append(ir.Unreachable(span=ctx.builder.span))
 
 
 # -------------------------------------------------------------------------------------- branches
@@ -90,7 +100,9 @@ def branch(
         return run
 
     choose(ctx, condition, side(then), side(otherwise), node)
-    result = variables.pop(_RESULT)
+    result = variables.pop(_RESULT, None)
+    if result is None:
+        raise Pending  # both sides were left out
     if isinstance(result, Unbound):
         ctx.fail(
             KernelTypeError,

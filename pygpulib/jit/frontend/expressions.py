@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any
 
 import numpy as np
+
 from pygpulib.core import dtypes
 from pygpulib.errors import DTypeError, KernelTypeError
 from pygpulib.jit import types
@@ -26,7 +27,7 @@ from pygpulib.jit.frontend import (
     tuples,
     unsupported,
 )
-from pygpulib.jit.frontend.context import Context
+from pygpulib.jit.frontend.context import Context, Pending
 from pygpulib.jit.frontend.values import (
     Array,
     Complex,
@@ -84,7 +85,12 @@ def evaluate_truth(ctx: Context, node: ast.expr) -> Number:
         result = _bool_op(ctx, node, evaluate_truth)
         assert isinstance(result, Number)
         return result
-    return comparisons.truth(ctx, evaluate(ctx, node), node)
+    try:
+        return comparisons.truth(ctx, evaluate(ctx, node), node)
+    except Pending:
+        # Whatever it will be, its truth is a bool; this attempt is thrown away.
+        ctx.pending += 1
+        return Number(ctx.builder.undefined(dtypes.bool_))
 
 
 def evaluate_index(ctx: Context, node: ast.expr) -> Operand:
@@ -409,7 +415,11 @@ def _short_circuit(
     builder = ctx.builder
     if not any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
         with builder.collect() as ops:
-            right = evaluator(ctx, node)
+            try:
+                right = evaluator(ctx, node)
+            except Pending:
+                ctx.pending += 1
+                right = left
         if _is_boolean(left) and _is_boolean(right) and all(is_pure(op) for op in ops):
             # Evaluating both sides is cheaper than a branch and cannot be told from it.
             _replay(ctx, ops)

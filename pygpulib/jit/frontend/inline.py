@@ -15,8 +15,8 @@ from pygpulib.errors import (
     UnsupportedSyntaxError,
 )
 from pygpulib.jit import types
-from pygpulib.jit.frontend import control, expressions, forms, inference, statements
-from pygpulib.jit.frontend.context import CallKey, Context, Frame, Source
+from pygpulib.jit.frontend import control, expressions, forms, inference, recursion, statements
+from pygpulib.jit.frontend.context import CallKey, Context, Frame, Pending, Source
 from pygpulib.jit.frontend.forms import CompileTimeForm, Conflict
 from pygpulib.jit.frontend.source import load, unwrap
 from pygpulib.jit.frontend.values import Closure, NoneValue, Number, Object, Operand, Tuple
@@ -61,13 +61,20 @@ def call(
         tuple(_literal(operand) for operand in variables.values()),
         node if enclosing else None,
     )
-    _refuse_recursion(ctx, source, key, node)
-    frame = Frame(source, key, enclosing=enclosing)
+    _check_depth(ctx, source, node)
     span = ctx.builder.span
     ctx.calls.append(ctx.span(node))
-    ops = compile_frame(ctx, frame, variables)
-    ctx.calls.pop()
-    ctx.builder.span = span
+    try:
+        if recursion.is_recursive(ctx, key):
+            return recursion.call(ctx, source, key, variables, node)
+        frame = Frame(source, key, enclosing=enclosing)
+        pending = ctx.pending
+        ops = compile_frame(ctx, frame, variables)
+    finally:
+        ctx.calls.pop()
+        ctx.builder.span = span
+    if frame.result_type is None and ctx.pending > pending:
+        raise Pending
     return _append(ctx, frame, ops)
 
 
@@ -143,7 +150,10 @@ def compile_frame(
         ctx.frames.append(frame)
         try:
             with ctx.builder.collect() as ops:
-                _compile_body(ctx, frame.source.node)
+                try:
+                    _compile_body(ctx, frame.source.node)
+                except Pending:
+                    control.leave_out(ctx)
         finally:
             ctx.frames.pop()
         if frame.result_type is None:
@@ -222,21 +232,16 @@ def _source_of(
         ctx.fail(SourceUnavailableError, error.problem, node, detail=error.detail, help=error.help)
 
 
-def _refuse_recursion(ctx: Context, source: Source, key: CallKey, node: ast.AST) -> None:
-    """Refuse to inline without end.
-
-    A function may call itself with arguments of other types, say with a shorter tuple.
-    """
-    active = [frame.key.node is key.node and frame.key.forms == key.forms for frame in ctx.frames]
-    if not any(active) and len(ctx.frames) < _MAX_DEPTH:
+def _check_depth(ctx: Context, source: Source, node: ast.AST) -> None:
+    """Refuse to inline without end: a function may call itself with other types of arguments."""
+    if len(ctx.frames) < _MAX_DEPTH:
         return
-    start = active.index(True) if any(active) else len(ctx.frames) - 3
-    cycle = [frame.source.name for frame in ctx.frames[start:]]
+    chain = [frame.source.name for frame in ctx.frames[-3:]]
     ctx.fail(
         UnsupportedFeatureError,
-        f"recursion is not supported: {' -> '.join([*cycle, source.name])}",
+        f"the calls do not end: {' -> '.join([*chain, source.name])}",
         node,
-        help="write it as a loop, with an array in local memory as the stack if it needs one",
+        help="recursive calls need arguments of the same types each time",
     )
 
 

@@ -244,6 +244,15 @@ def rebuild_function(
     return function if body is function.body else replace(function, body=body)
 
 
+def transform_program(function: Function, transform: Callable[[Function], Function]) -> Function:
+    """Return the function with itself and the functions that it calls transformed."""
+    new = transform(function)
+    callees = tuple([transform(callee) for callee in function.callees])
+    if all(a is b for a, b in zip(callees, function.callees, strict=True)):
+        return new
+    return replace(new, callees=callees)
+
+
 def clone(block: Block, values: Mapping[Value, Value] | None = None) -> Block:
     """Return a copy whose definitions are all new values.
 

@@ -14,7 +14,7 @@ from pygpulib.jit import types
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.builder import Builder
 from pygpulib.jit.ir.intrinsic import Compose, Intrinsic, Lowering
-from pygpulib.jit.ir.rewrite import clone, rebuild_function
+from pygpulib.jit.ir.rewrite import clone, rebuild_function, transform_program
 from pygpulib.jit.passes.fold_constants import fold_constants
 from pygpulib.jit.passes.remove_dead_ops import remove_dead_ops
 from pygpulib.jit.passes.share_common import share_common
@@ -36,7 +36,7 @@ def expand_intrinsics(
     Parameters
     ----------
     function : ir.Function
-        Any function.
+        Any function; those that it calls are expanded with it.
     lowering : callable
         How the back end does an intrinsic.
     compile_function : callable
@@ -52,7 +52,7 @@ def expand_intrinsics(
         Without calls of composed intrinsics; the same object if there were none.
     """
     expander = _Expander(lowering, compile_function, {} if bodies is None else bodies)
-    return expander.expand(function)
+    return transform_program(function, expander.expand)
 
 
 class _Expander:

@@ -9,6 +9,7 @@ from pygpulib._config import config
 from pygpulib.errors import InternalError
 from pygpulib.jit.ir.ops import Function
 from pygpulib.jit.ir.printer import format_function
+from pygpulib.jit.ir.rewrite import transform_program
 from pygpulib.jit.ir.verifier import verify as verify_function
 from pygpulib.jit.passes.carry_common import carry_common
 from pygpulib.jit.passes.fold_constants import fold_constants
@@ -84,7 +85,7 @@ def run_passes(
     """
     _inspect(function, "the front end", verify, dump)
     for run in passes:
-        new = run(function)
+        new = transform_program(function, run)
         if new is not function:
             function = new
             _inspect(function, run.__name__, verify, dump)
