@@ -8,7 +8,7 @@ from pygpulib.errors import KernelTypeError
 from pygpulib.jit import types
 from pygpulib.jit.frontend import inline, recursion
 from pygpulib.jit.frontend.context import CallKey, Context, Frame
-from pygpulib.jit.frontend.source import load
+from pygpulib.jit.frontend.source import load, unwrap
 from pygpulib.jit.frontend.values import Operand, unflatten
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.rewrite import operands_of, walk
@@ -118,7 +118,8 @@ def _compile(
     is_kernel: bool,
 ) -> tuple[Frame, tuple[ir.Value, ...], tuple[ir.Op, ...]]:
     source = load(py_func)
-    frame = Frame(source, CallKey(source.node, argument_types, ()), is_kernel=is_kernel)
+    key = CallKey(source.node, argument_types, (), unwrap(py_func))
+    frame = Frame(source, key, is_kernel=is_kernel)
     ctx.frames.append(frame)  # where messages about the parameters point
     arguments = source.node.args
     names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]

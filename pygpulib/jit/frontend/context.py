@@ -61,14 +61,15 @@ class CallKey:
         The types of the arguments.
     literals : tuple
         Their values where known, else None.
-    site : ast.AST or None
-        For functions defined in the kernel, the call: what they capture may differ there.
+    site : object
+        What tells apart functions of one piece of code, which may have captured different things:
+        the Python function, or for functions defined in the kernel the call.
     """
 
     node: ast.FunctionDef | ast.Lambda
     forms: tuple[types.Type, ...]
     literals: tuple[object, ...]
-    site: ast.AST | None = None
+    site: object = None
 
 
 @record(frozen=False)

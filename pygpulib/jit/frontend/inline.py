@@ -59,7 +59,7 @@ def call(
         source.node,
         tuple(forms.form_of(operand) for operand in variables.values()),
         tuple(_literal(operand) for operand in variables.values()),
-        node if enclosing else None,
+        node if enclosing else unwrap(function),
     )
     _check_depth(ctx, source, node)
     span = ctx.builder.span

@@ -62,9 +62,18 @@ class Recursion:
 
 def is_recursive(ctx: Context, key: CallKey) -> bool:
     """Return whether a function is being compiled for such arguments, or known to be recursive."""
-    if ctx.recursions and (key.node, key.forms) in ctx.recursions:
+    if ctx.recursions and _identity(key) in ctx.recursions:
         return True
-    return any(frame.key.node is key.node and frame.key.forms == key.forms for frame in ctx.frames)
+    return any(
+        frame.key.node is key.node
+        and frame.key.forms == key.forms
+        and (frame.key.site is key.site or isinstance(key.site, ast.AST))
+        for frame in ctx.frames
+    )
+
+
+def _identity(key: CallKey) -> object:
+    return key.node, key.forms, key.site
 
 
 def call(
@@ -95,9 +104,9 @@ def call(
     Pending
         If its type is not known yet.
     """
-    if key.site is not None or any(map(_holds_closure, key.forms)):
+    if isinstance(key.site, ast.AST) or any(map(_holds_closure, key.forms)):
         _refuse_closure(ctx, source, node)
-    identity = (key.node, key.forms)
+    identity = _identity(key)
     found = ctx.recursions.get(identity)
     if found is None:
         found = Recursion(f"{source.name}.{len(ctx.recursions)}", key.forms)
@@ -133,7 +142,7 @@ def _compile(
 ) -> None:
     """Compile a recursive function until what it returns is what its own calls were taken for."""
     # The functions being compiled are in the order in which they were begun.
-    identity = (key.node, key.forms)
+    identity = _identity(key)
     ctx.recursions[identity] = ctx.recursions.pop(identity)
     recursion.is_open = True
     try:
@@ -166,7 +175,7 @@ def _attempt(
         arguments[name] = forms.unflatten(form, iter(values), name)
         params += values
     # Nothing is known of the arguments' values here.
-    frame = Frame(source, CallKey(key.node, key.forms, (recursion.name,)))
+    frame = Frame(source, CallKey(key.node, key.forms, (recursion.name,), key.site))
     pending = ctx.pending
     recursion.ops = inline.compile_frame(ctx, frame, arguments)
     recursion.params = tuple(params)

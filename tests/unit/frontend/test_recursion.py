@@ -218,6 +218,29 @@ def test_errors_in_recursive_functions_are_reported():
     assert function.errors[fault.code].message.format(*fault.details) == "reached 3"
 
 
+def descending(step):
+    @Device
+    def descend(n):
+        return descend(n - step) + 1 if n > 0 else 0
+
+    return descend
+
+
+by_one, by_two = descending(1), descending(2)
+
+
+def test_functions_of_one_code_are_told_apart():
+    @Device
+    def both(n):
+        return by_one(n) * 100 + by_two(n)
+
+    def kernel(a):
+        a[0] = both(6) + by_two(4) * 10000
+
+    assert len(compile_for(kernel, np.zeros(1)).callees) == 2
+    check_in_interpreter(kernel, 1, np.zeros(1))
+
+
 # ---------------------------------------------------------------------------------------- refused
 
 
