@@ -181,3 +181,33 @@ class PyGpuLibWarning(RuntimeWarning):
 
 class PerformanceWarning(PyGpuLibWarning):
     """A program is right but will be slower than it has to be."""
+
+
+class ConfigurationWarning(PyGpuLibWarning):
+    """Options that do not go together; one of them is ignored."""
+
+
+# ------------------------------------------------------------------------------- numba's names
+#
+# For programs that catch what numba raises. Where numba has one class and this package several,
+# the name means their common base.
+
+NumbaError = PyGpuLibError
+TypingError = CompileError
+LoweringError = CompileError
+UnsupportedError = CompileError
+NumbaTypeError = KernelTypeError
+NumbaValueError = KernelValueError
+RequireLiteralValue = KernelTypeError
+DeprecationError = PyGpuLibError
+KernelRuntimeError = KernelFault
+CudaSupportError = NoDeviceError
+CudaDriverError = DeviceError
+CudaAPIError = DeviceError
+CudaRuntimeError = DeviceError
+LinkerError = CompileError
+NumbaWarning = PyGpuLibWarning
+NumbaPerformanceWarning = PerformanceWarning
+NumbaInvalidConfigWarning = ConfigurationWarning
+NumbaDebugInfoWarning = PyGpuLibWarning
+NumbaDeprecationWarning = PyGpuLibWarning

@@ -8,18 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pygpulib.jit.declarations import (
-    SCALAR_NAMES,
-)
-from pygpulib.jit.declarations import (
-    make_array_type as Array,  # noqa: N812
-)
-from pygpulib.jit.declarations import (
-    make_tuple_type as Tuple,  # noqa: N812
-)
-from pygpulib.jit.declarations import (
-    make_uniform_tuple_type as UniTuple,  # noqa: N812
-)
+from pygpulib.jit.declarations import SCALAR_NAMES, Array, Tuple, TypeConstructor, UniTuple
 from pygpulib.jit.types import (
     ArrayType,
     FunctionSignature,
@@ -32,6 +21,9 @@ from pygpulib.jit.types import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pygpulib.core.dtypes import DType
     from pygpulib.jit.types import (
         boolean,
         complex64,
@@ -51,10 +43,44 @@ if TYPE_CHECKING:
 
 globals().update(SCALAR_NAMES)
 
+
+def _family(name: str, accepts: Callable[[DType], bool]) -> TypeConstructor:
+    """Return the name of a family of scalar types, for ``isinstance``."""
+
+    def make(scalar_name: str) -> ScalarType:
+        return SCALAR_NAMES[scalar_name]
+
+    make.__doc__ = f"{name} types; called, it gives the one of a name."
+    return TypeConstructor(ScalarType, make, lambda type_: accepts(type_.dtype))
+
+
+Boolean = _family("Boolean", lambda dtype: dtype.is_bool)
+Integer = _family("Integer", lambda dtype: dtype.is_integer)
+Float = _family("Floating-point", lambda dtype: dtype.is_float)
+Complex = _family("Complex", lambda dtype: dtype.is_complex)
+
+
+def _domain(accepts: Callable[[DType], bool]) -> frozenset[ScalarType | DType]:
+    """Return the scalar types of a kind, also as the dtypes that ``ArrayType.dtype`` gives."""
+    found = [type_ for type_ in SCALAR_NAMES.values() if accepts(type_.dtype)]
+    return frozenset({*found, *(type_.dtype for type_ in found)})
+
+
+signed_domain = _domain(lambda dtype: dtype.is_signed)
+unsigned_domain = _domain(lambda dtype: dtype.is_integer and not dtype.is_signed)
+integer_domain = signed_domain | unsigned_domain
+real_domain = _domain(lambda dtype: dtype.is_float)
+complex_domain = _domain(lambda dtype: dtype.is_complex)
+number_domain = integer_domain | real_domain | complex_domain
+
 __all__ = [
     "Array",
     "ArrayType",
+    "Boolean",
+    "Complex",
+    "Float",
     "FunctionSignature",
+    "Integer",
     "NoneType",
     "ScalarType",
     "Tuple",
@@ -64,6 +90,7 @@ __all__ = [
     "boolean",
     "complex64",
     "complex128",
+    "complex_domain",
     "float16",
     "float32",
     "float64",
@@ -71,10 +98,15 @@ __all__ = [
     "int16",
     "int32",
     "int64",
+    "integer_domain",
     "none",
+    "number_domain",
+    "real_domain",
+    "signed_domain",
     "uint8",
     "uint16",
     "uint32",
     "uint64",
+    "unsigned_domain",
     "void",
 ]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from pygpulib import types
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from pygpulib import errors, types
 from pygpulib.cuda.decorators import (
     jit,
 )
@@ -10,6 +13,7 @@ from pygpulib.cuda.devices import (
     Context,
     Device,
     close,
+    cuda_error,
     current_backend,
     current_context,
     detect,
@@ -21,6 +25,7 @@ from pygpulib.cuda.devices import (
     is_fp8_supported,
     is_supported_version,
     list_devices,
+    require_context,
     select_device,
 )
 from pygpulib.cuda.memory import (
@@ -39,6 +44,7 @@ from pygpulib.cuda.memory import (
     pinned_array_like,
     to_device,
 )
+from pygpulib.cuda.profiler import profile_start, profile_stop, profiling
 from pygpulib.cuda.streams import (
     Event,
     Stream,
@@ -93,7 +99,15 @@ from pygpulib.jit.intrinsics.warp import (
     shfl_up_sync,
     shfl_xor_sync,
 )
+from pygpulib.jit.signature import typeof
+from pygpulib.jit.transfers import In, InOut, Out
 from pygpulib.jit.types import none, void
+
+if TYPE_CHECKING:
+    from pygpulib.cuda import cudadrv
+    from pygpulib.cuda.cudadrv import devicearray
+    from pygpulib.vectorize import Reduce, guvectorize, vectorize
+    from pygpulib.vectorize import Reduce as reduce  # noqa: N813
 
 # Every scalar type under its long and its short names: float32, f4, double, ...
 globals().update(SCALAR_NAMES)
@@ -102,6 +116,10 @@ __all__ = [
     "Context",
     "Device",
     "Event",
+    "In",
+    "InOut",
+    "Out",
+    "Reduce",
     "Stream",
     "activemask",
     "all_sync",
@@ -116,6 +134,8 @@ __all__ = [
     "close",
     "clz",
     "const",
+    "cuda_error",
+    "cudadrv",
     "current_backend",
     "current_context",
     "default_stream",
@@ -123,7 +143,9 @@ __all__ = [
     "detect",
     "device_array",
     "device_array_like",
+    "devicearray",
     "eq_sync",
+    "errors",
     "event",
     "event_elapsed_time",
     "external_stream",
@@ -135,6 +157,7 @@ __all__ = [
     "grid",
     "gridDim",
     "gridsize",
+    "guvectorize",
     "is_available",
     "is_bfloat16_supported",
     "is_cuda_array",
@@ -160,6 +183,11 @@ __all__ = [
     "pinned_array",
     "pinned_array_like",
     "popc",
+    "profile_start",
+    "profile_stop",
+    "profiling",
+    "reduce",
+    "require_context",
     "select_device",
     "selp",
     "shared",
@@ -179,7 +207,31 @@ __all__ = [
     "threadfence_block",
     "threadfence_system",
     "to_device",
+    "typeof",
     "types",
+    "vectorize",
     "void",
     "warpsize",
 ]
+
+# What many programs never use, by the module that it is imported from when it is first asked for.
+_LAZY = {
+    "Reduce": "pygpulib.vectorize.reduction",
+    "guvectorize": "pygpulib.vectorize.decorators",
+    "vectorize": "pygpulib.vectorize.decorators",
+    "devicearray": "pygpulib.cuda.cudadrv",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import what is asked for, so that importing the module stays cheap."""
+    if name == "reduce":
+        found: object = __getattr__("Reduce")
+    elif name == "cudadrv":
+        found = import_module("pygpulib.cuda.cudadrv")
+    elif name in _LAZY:
+        found = getattr(import_module(_LAZY[name]), name)
+    else:
+        raise AttributeError(f"module 'pygpulib.cuda' has no attribute {name!r}")
+    globals()[name] = found
+    return found

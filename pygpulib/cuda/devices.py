@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from pygpulib.core.device import (
     Device,
@@ -27,14 +27,18 @@ from pygpulib.core.stream import (
 from pygpulib.errors import NoDeviceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pygpulib.core.driver import MemoryInfo
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 __all__ = [
     "Context",
     "Device",
     "close",
+    "cuda_error",
     "current_backend",
     "current_context",
     "detect",
@@ -46,6 +50,7 @@ __all__ = [
     "is_fp8_supported",
     "is_supported_version",
     "list_devices",
+    "require_context",
     "select_device",
 ]
 
@@ -261,3 +266,17 @@ def detect() -> bool:
     lines += ["Summary:", f"\t{len(devices)}/{len(devices)} devices are supported"]
     sys.stdout.write("\n".join(lines) + "\n")
     return bool(devices)
+
+
+def cuda_error() -> NoDeviceError | None:
+    """Return why there is no device, None if there is one."""
+    try:
+        current_driver().device_count()
+    except NoDeviceError as error:
+        return error
+    return None
+
+
+def require_context(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Return a function that it is safe to call first in a thread; here all are."""
+    return function

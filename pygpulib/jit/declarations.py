@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from pygpulib.jit import types
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from pygpulib.jit.elements import Element
 
 _HELP = 'write a signature as "void(float32[:], int32)"'
 
@@ -41,18 +43,54 @@ _ALIASES = {
 }
 
 
-def make_tuple_type(items: Iterable[object]) -> types.TupleType:
+class TypeConstructor:
+    """A name that makes types when called, and that ``isinstance`` takes, like numba's classes.
+
+    Parameters
+    ----------
+    cls : type
+        What it makes.
+    make : callable
+        Makes one of the arguments of a call.
+    accepts : callable, optional
+        Which objects of the class count as its instances; default: all.
+    """
+
+    def __init__(
+        self,
+        cls: type[types.Type],
+        make: Callable[..., types.Type],
+        accepts: Callable[[Any], bool] = lambda _: True,
+    ) -> None:
+        self._cls = cls
+        self._make = make
+        self._accepts = accepts
+        self.__doc__ = make.__doc__
+
+    def __call__(self, *args: object, **kwargs: object) -> types.Type:
+        """Return the type for the arguments."""
+        return self._make(*args, **kwargs)
+
+    def __instancecheck__(self, value: object) -> bool:
+        return isinstance(value, self._cls) and self._accepts(value)
+
+
+def _make_tuple_type(items: Iterable[object]) -> types.TupleType:
     """Return the type of a tuple with items of these types."""
     return types.TupleType(tuple(parse_type(item) for item in items))
 
 
-def make_uniform_tuple_type(item: object, count: int) -> types.TupleType:
+def _make_uniform_tuple_type(item: object, count: int) -> types.TupleType:
     """Return the type of a tuple of ``count`` items of one type."""
     return types.TupleType((parse_type(item),) * count)
 
 
-def make_array_type(
-    dtype: object, ndim: int, layout: str, readonly: bool = False
+def _make_array_type(
+    dtype: object,
+    ndim: int,
+    layout: str,
+    readonly: bool = False,
+    aligned: bool = True,
 ) -> types.ArrayType:
     """Return the type of an array.
 
@@ -66,13 +104,36 @@ def make_array_type(
         ``"C"``, ``"F"`` or ``"A"``.
     readonly : bool
         Whether kernels may only read it.
+    aligned : bool
+        Whether the elements lie at multiples of their size; they have to.
     """
-    element = parse_type(dtype)
-    if not isinstance(element, types.ScalarType):
-        raise ArgumentTypeError(f"{element} cannot be the element type of an array")
     if layout not in ("C", "F", "A"):
         raise ArgumentError(f"the layout of an array is {layout!r}", detail="expected C, F or A")
-    return types.ArrayType(element.dtype, ndim, layout, readonly)
+    if not aligned:
+        raise ArgumentError(
+            "arrays whose elements are not aligned in memory are not supported",
+            help="pass np.require(a, requirements='A'), a copy that is aligned",
+        )
+    return types.ArrayType(_element_of(parse_type(dtype)), ndim, layout, readonly)
+
+
+def _element_of(type_: types.Type) -> Element:
+    match type_:
+        case types.ScalarType(dtype):
+            return dtype
+        case types.RecordType(layout) | types.CharsType(layout) | types.TimeType(layout):
+            return layout
+        case _:
+            raise ArgumentTypeError(f"{type_} cannot be the element type of an array")
+
+
+def _is_uniform(tuple_type: types.TupleType) -> bool:
+    return len(set(tuple_type.items)) <= 1
+
+
+Array = TypeConstructor(types.ArrayType, _make_array_type)
+Tuple = TypeConstructor(types.TupleType, _make_tuple_type)
+UniTuple = TypeConstructor(types.TupleType, _make_uniform_tuple_type, _is_uniform)
 
 
 def _scalar_names() -> dict[str, types.ScalarType]:
@@ -86,9 +147,9 @@ SCALAR_NAMES: dict[str, types.ScalarType] = _scalar_names()
 """Every name of a scalar type, numba's short ones included."""
 
 _CONSTRUCTORS: dict[str, Callable[..., types.Type]] = {
-    "Array": make_array_type,
-    "Tuple": make_tuple_type,
-    "UniTuple": make_uniform_tuple_type,
+    "Array": Array,
+    "Tuple": Tuple,
+    "UniTuple": UniTuple,
 }
 
 _NAMES: dict[str, object] = {

@@ -1,0 +1,8 @@
+"""The names of numba's ``numba.cuda.cudadrv`` that programs use."""
+
+from __future__ import annotations
+
+from pygpulib import errors as error
+from pygpulib.cuda.cudadrv import devicearray, driver
+
+__all__ = ["devicearray", "driver", "error"]

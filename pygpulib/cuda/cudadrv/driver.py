@@ -1,0 +1,20 @@
+"""The names of numba's ``numba.cuda.cudadrv.driver`` that programs use."""
+
+from __future__ import annotations
+
+from pygpulib.core.device import Device
+from pygpulib.core.memory import MemoryPointer
+from pygpulib.core.stream import Event, Stream
+from pygpulib.cuda.devices import Context
+from pygpulib.errors import CudaAPIError, CudaSupportError, LinkerError
+
+__all__ = [
+    "Context",
+    "CudaAPIError",
+    "CudaSupportError",
+    "Device",
+    "Event",
+    "LinkerError",
+    "MemoryPointer",
+    "Stream",
+]
