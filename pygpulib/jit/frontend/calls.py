@@ -9,6 +9,7 @@ from types import BuiltinFunctionType, FunctionType
 from typing import NoReturn
 
 import numpy as np
+
 from pygpulib.core import dtypes
 from pygpulib.errors import DTypeError, KernelTypeError, UnsupportedSyntaxError
 from pygpulib.jit import types

@@ -59,6 +59,7 @@ def compile_function(
         errors=tuple(ctx.errors),
         callees=_callees(ctx, ops),
         param_ranges=_extent_ranges(argument_types, iter(params)),
+        captured=tuple(ctx.captured),
         span=ctx.builder.span,
     )
 

@@ -162,6 +162,8 @@ class Context:
     shared : dict
         The shared arrays of the kernel by what tells them apart, and what allocates them at its
         start.
+    captured : list
+        The device arrays that the kernel refers to by address.
     learned : dict
         The types that earlier attempts found for the carried variables of a loop and for the
         result of a function.
@@ -183,6 +185,7 @@ class Context:
         self.integral: set[ir.Value] = set()
         self.frozen: dict[int, np.ndarray[Any, Any]] = {}
         self.shared: dict[object, tuple[ir.Value, ir.Allocate]] = {}
+        self.captured: list[object] = []
         self.learned: dict[object, dict[str, types.Type]] = {}
         self.doubted: dict[object, set[str]] = {}
         self.recursions: dict[object, Recursion] = {}

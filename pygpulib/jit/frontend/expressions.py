@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from pygpulib.core import dtypes
+from pygpulib.core.array import ndarray
 from pygpulib.errors import DTypeError, KernelTypeError
 from pygpulib.jit import types
 from pygpulib.jit.frontend import (
     arithmetic,
     arrays,
     calls,
+    captured,
     comparisons,
     control,
     elementwise,
@@ -127,8 +129,8 @@ def from_python(ctx: Context, value: object, name: str, node: ast.AST) -> Operan
     Returns
     -------
     Operand
-        A constant for numbers, strings, tuples and arrays, which are copied; the object itself
-        for anything else.
+        A constant for numbers, strings, tuples and NumPy arrays, which are copied; device arrays
+        where they are; the object itself for anything else.
     """
     match value:
         case np.generic():
@@ -144,6 +146,8 @@ def from_python(ctx: Context, value: object, name: str, node: ast.AST) -> Operan
             return Tuple(items, type(value) if tuples.is_namedtuple_class(type(value)) else None)
         case np.ndarray():
             return _frozen_array(ctx, value, name, node)
+        case ndarray():
+            return captured.device_array(ctx, value, name, node)
         case SpecialRegister(register=register):
             return read_register(ctx, register)
         case _:

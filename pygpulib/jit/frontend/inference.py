@@ -12,6 +12,7 @@ from functools import cache
 from types import ModuleType
 
 import numpy as np
+
 from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
 from pygpulib.errors import KernelTypeError

@@ -636,7 +636,8 @@ class Function:
 
     ``params`` are scalars and pointers; ``body`` has no parameters of its own and ends in
     ``Return``; a kernel returns nothing. ``param_ranges`` promises that an integer parameter (the
-    extent of an array, say) lies between two numbers, both included.
+    extent of an array, say) lies between two numbers, both included. ``captured`` are the objects
+    whose memory the body refers to by address.
     """
 
     name: str
@@ -648,3 +649,4 @@ class Function:
     callees: tuple[Function, ...] = ()
     span: Span | None = None
     param_ranges: Mapping[Value, tuple[int, int]] = field(default_factory=dict)
+    captured: tuple[object, ...] = ()

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+
 from pygpulib.core import dtypes
 from pygpulib.errors import KernelTypeError
 from pygpulib.jit import types
