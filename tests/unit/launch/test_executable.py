@@ -112,8 +112,11 @@ def test_a_kernel_that_can_fail_and_does_not():
     shape = LaunchShape((3, 1, 1), (1, 1, 1))
     run(kernel, shape, [marks.ctypes.data])
     assert marks.min() >= 1
-    # Its launches have to look at the fault record, which short cuts do not.
-    assert kernel.bind(shape, (), (), print) is None
+
+
+def test_a_kernel_whose_blocks_wait_for_each_other_has_no_short_cut():
+    kernel = CpuKernel("count", lambda variant, name: COUNT_TEXT, is_cooperative=True)
+    assert kernel.bind(LaunchShape((3, 1, 1), (1, 1, 1)), (), (), print) is None
 
 
 def test_texts_for_people_before_and_after_a_launch():
