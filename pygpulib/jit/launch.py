@@ -181,6 +181,16 @@ def _words(type_: types.Type, value: object) -> Iterator[int]:
                 yield from _words(item, part)
         case types.NoneType():
             return
+        case types.RecordType():
+            assert isinstance(value, np.void)
+            yield int(np.frombuffer(value, np.uint8).ctypes.data)
+        case types.TimeType():
+            yield int(np.asarray(value).astype(type_.layout.numpy).view(np.int64)) & _MASK
+        case types.EnumType(cls):
+            yield list(cls).index(value)  # type: ignore[arg-type]
+        case types.OptionalType(inner):
+            yield value is not None
+            yield from [0] * len(inner.flat()) if value is None else _words(inner, value)
         case _:
             raise AssertionError(type_)
 

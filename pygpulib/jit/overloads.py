@@ -49,7 +49,7 @@ def _convert_scalar(source: DType, target: DType) -> Conversion | None:
 
 
 def _convert_array(source: types.ArrayType, target: types.ArrayType) -> Conversion | None:
-    if (source.dtype, source.ndim) != (target.dtype, target.ndim):
+    if (source.element, source.ndim) != (target.element, target.ndim):
         return None
     if source.readonly and not target.readonly:
         return None
@@ -77,6 +77,11 @@ def find_conversion(source: types.Type, target: types.Type) -> Conversion | None
             ]
             known = [part for part in parts if part is not None]
             return max(known, default=Conversion.EXACT) if len(known) == len(parts) else None
+        case types.NoneType(), types.OptionalType():
+            return Conversion.PROMOTE
+        case _, types.OptionalType(inner) if not isinstance(source, types.OptionalType):
+            found = find_conversion(source, inner)
+            return None if found is None else max(found, Conversion.PROMOTE)
         case _:
             return Conversion.EXACT if source == target else None
 

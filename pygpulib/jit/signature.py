@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from enum import Enum, Flag
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from pygpulib._record import replace
 from pygpulib.core import dtypes
 from pygpulib.core.array import ndarray
+from pygpulib.core.dtypes import DType
 from pygpulib.errors import DTypeError, LaunchTypeError
 from pygpulib.jit import types
+from pygpulib.jit.elements import Element, RecordLayout, TimeLayout, element_of
+from pygpulib.jit.transfers import HostArgument
 
 INT64_MIN, INT64_END, UINT64_END = -(1 << 63), 1 << 63, 1 << 64
 
@@ -98,7 +103,16 @@ class _Place(NamedTuple):
 def _array_type(
     dtype: np.dtype[np.generic], ndim: int, layout: str, readonly: bool
 ) -> types.ArrayType:
-    return types.ArrayType(dtypes.from_numpy(dtype), ndim, layout, readonly)
+    return types.ArrayType(element_of(dtype), ndim, layout, readonly)
+
+
+def _checked(element: Element, address: int, strides: Sequence[int]) -> Element:
+    """Return an element with what its addresses are multiples of here."""
+    if isinstance(element, RecordLayout):
+        whole = element.alignment
+        if address % whole or any(stride % whole for stride in strides):
+            return element.packed
+    return element
 
 
 def _type_of_array(array: np.ndarray[Any, Any], where: _Place) -> types.Type:
@@ -110,12 +124,15 @@ def _type_of_array(array: np.ndarray[Any, Any], where: _Place) -> types.Type:
         )
     layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
     try:
-        return _array_type(array.dtype, array.ndim, layout, not flags.writeable)
+        type_ = _array_type(array.dtype, array.ndim, layout, not flags.writeable)
     except DTypeError as cause:
         raise LaunchTypeError(
             f"{where} is an array of dtype {array.dtype}, which kernels do not take",
             help="convert it with a.astype(...) first",
         ) from cause
+    if isinstance(type_.element, DType):
+        return type_
+    return replace(type_, element=_checked(type_.element, array.ctypes.data, array.strides))
 
 
 def _type_of_device_array(array: ndarray, where: _Place) -> types.Type:
@@ -123,11 +140,14 @@ def _type_of_device_array(array: ndarray, where: _Place) -> types.Type:
         return _type_of_array(array.host_view, where)
     layout = "C" if array.is_c_contiguous() else "F" if array.is_f_contiguous() else "A"
     try:
-        return _array_type(array.dtype, array.ndim, layout, array.buffer.is_readonly)
+        type_ = _array_type(array.dtype, array.ndim, layout, array.buffer.is_readonly)
     except DTypeError as cause:
         raise LaunchTypeError(
             f"{where} is an array of dtype {array.dtype}, which kernels do not take"
         ) from cause
+    if isinstance(type_.element, DType):
+        return type_
+    return replace(type_, element=_checked(type_.element, array.address, array.strides))
 
 
 def _type_of_int(value: int, where: _Place) -> types.Type:
@@ -144,6 +164,36 @@ def _type_of_int(value: int, where: _Place) -> types.Type:
 _TypeRule = Callable[[Any, _Place], types.Type]
 
 
+def _type_of_record(value: np.void, where: _Place) -> types.Type:
+    """Return the type of a record that lies in an array, or by itself."""
+    if value.dtype.names is None:
+        raise LaunchTypeError(
+            f"{where} is a NumPy scalar of dtype {value.dtype}, which kernels do not take"
+        )
+    try:
+        element = element_of(value.dtype)
+    except DTypeError as cause:
+        raise LaunchTypeError(
+            f"{where} is a record of dtype {value.dtype}, which kernels do not take",
+            detail=cause.problem,
+        ) from cause
+    assert isinstance(element, RecordLayout)
+    layout = _checked(element, address_of_record(value), ())
+    assert isinstance(layout, RecordLayout)
+    return types.RecordType(layout, readonly=not value.flags.writeable)
+
+
+def address_of_record(value: np.void) -> int:
+    """Return where a record lies in memory."""
+    return int(np.frombuffer(value, np.uint8).ctypes.data)
+
+
+def _type_of_time(value: np.datetime64 | np.timedelta64, where: _Place) -> types.Type:  # noqa: ARG001
+    element = element_of(value.dtype)
+    assert isinstance(element, TimeLayout)
+    return types.TimeType(element)
+
+
 def _constant_rule(type_: types.Type) -> _TypeRule:
     return lambda _value, _where: type_
 
@@ -156,12 +206,20 @@ _RULES: dict[type, _TypeRule] = {
     int: _type_of_int,
     float: _constant_rule(types.float64),
     complex: _constant_rule(types.complex128),
+    np.void: _type_of_record,
+    np.record: _type_of_record,
+    np.datetime64: _type_of_time,
+    np.timedelta64: _type_of_time,
     type(None): _constant_rule(types.none),
 }
 
 
 def _interpret_other(value: object, where: _Place) -> Argument:
     """Interpret what is recognized by what it derives from or offers."""
+    if isinstance(value, HostArgument):
+        return interpret(value.prepare(), *where)
+    if isinstance(value, Enum) and not isinstance(value, Flag):
+        return Argument(types.EnumType(type(value)), value)
     if isinstance(value, tuple):
         items = [interpret(item, *where) for item in value]
         cls = type(value) if hasattr(value, "_fields") else None

@@ -7,7 +7,7 @@ kernel, and each flat value takes one 8-byte word of the argument block, in its 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 import numpy as np
 
@@ -15,16 +15,28 @@ from pygpulib._record import record
 from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
 from pygpulib.errors import ArgumentError
+from pygpulib.jit.elements import Element, RecordLayout, TextLayout, TimeLayout
 from pygpulib.jit.ir import ops as ir
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from enum import Enum
 
 
 class Type:
     """Base class. ``t[:, ::1]`` is an array type, ``t(u, v)`` a signature returning ``t``."""
 
     __slots__ = ()
+
+    def __init__(self, name: str = "") -> None:
+        """Let a program derive a type of its own, which says what it is called.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        """
+        self.__dict__["name"] = name
 
     def flat(self) -> tuple[ir.Type, ...]:
         """Return the types of the IR values that make up one value of this type."""
@@ -53,6 +65,21 @@ class ScalarType(Type):
     def __repr__(self) -> str:
         return self.dtype.name
 
+    @property
+    def name(self) -> str:
+        """The name of the type."""
+        return self.dtype.name
+
+    @property
+    def bitwidth(self) -> int:
+        """The number of bits of a value."""
+        return self.dtype.bits
+
+    @property
+    def underlying_float(self) -> ScalarType:
+        """Of a complex type: the type of the real and of the imaginary part."""
+        return scalar_type(self.dtype.component)
+
     def flat(self) -> tuple[ir.Type, ...]:
         """One scalar; a complex number is its real and its imaginary part."""
         part = self.dtype.component
@@ -66,30 +93,35 @@ class ScalarType(Type):
 
     def __getitem__(self, index: object) -> ArrayType:
         """Return an array type: ``float32[:, ::1]``."""
-        slices = index if isinstance(index, tuple) else (index,)
-        for part in slices:
-            if not isinstance(part, slice) or part.start is not None or part.stop is not None:
-                raise ArgumentError(
-                    f"{self.dtype}[...] takes only ':' and '::1'",
-                    help=f"write {self.dtype}[:] or {self.dtype}[:, ::1]",
-                )
-        unit = [part.step == 1 for part in slices if isinstance(part, slice)]
-        for part in slices:
-            if isinstance(part, slice) and part.step not in (None, 1):
-                raise ArgumentError(f"a step of {part.step} in an array type is not supported")
-        layout = "C" if unit[-1] else "F" if unit[0] else "A"
-        return ArrayType(self.dtype, len(slices), layout)
+        return _array_of(self.dtype, index)
+
+
+def _array_of(element: Element, index: object) -> ArrayType:
+    """Return the type of an array that ``element[index]`` stands for."""
+    slices = index if isinstance(index, tuple) else (index,)
+    for part in slices:
+        if not isinstance(part, slice) or part.start is not None or part.stop is not None:
+            raise ArgumentError(
+                f"{element}[...] takes only ':' and '::1'",
+                help=f"write {element}[:] or {element}[:, ::1]",
+            )
+    unit = [part.step == 1 for part in slices if isinstance(part, slice)]
+    for part in slices:
+        if isinstance(part, slice) and part.step not in (None, 1):
+            raise ArgumentError(f"a step of {part.step} in an array type is not supported")
+    layout = "C" if unit[-1] else "F" if unit[0] else "A"
+    return ArrayType(element, len(slices), layout)
 
 
 @record(eq=True)
 class ArrayType(Type):
-    """An array: element type, number of dimensions, layout ``C``, ``F`` or ``A`` (any).
+    """An array: element, number of dimensions, layout ``C``, ``F`` or ``A`` (any).
 
     ``space`` is where its elements lie; arguments of kernels, and arrays that lie here or there,
     are in global memory.
     """
 
-    dtype: DType
+    element: Element
     ndim: int
     layout: str
     readonly: bool = False
@@ -97,10 +129,16 @@ class ArrayType(Type):
 
     def __str__(self) -> str:
         mark = ", readonly" if self.readonly else ""
-        return f"array({self.dtype}, {self.ndim}d, {self.layout}{mark})"
+        return f"array({self.element}, {self.ndim}d, {self.layout}{mark})"
 
     def __repr__(self) -> str:
         return str(self)
+
+    @property
+    def dtype(self) -> DType:
+        """The type of its elements, where these are numbers."""
+        assert isinstance(self.element, DType), self.element
+        return self.element
 
     def flat(self) -> tuple[ir.Type, ...]:
         """Pointer, then the shape, then the strides in bytes."""
@@ -141,11 +179,144 @@ class NoneType(Type):
 
 
 @record(eq=True)
+class RecordType(Type):
+    """A record in memory, which is where its fields are read and written."""
+
+    layout: RecordLayout
+    readonly: bool = False
+    space: ir.AddressSpace = ir.AddressSpace.GLOBAL
+
+    def __str__(self) -> str:
+        return str(self.layout)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __getitem__(self, index: object) -> ArrayType:
+        """Return the type of an array of such records."""
+        return _array_of(self.layout, index)
+
+    def flat(self) -> tuple[ir.Type, ...]:
+        """Its address."""
+        return (ir.Pointer(self.space),)
+
+
+@record(eq=True)
+class CharsType(Type):
+    """A string of fixed length in memory."""
+
+    layout: TextLayout
+    readonly: bool = False
+    space: ir.AddressSpace = ir.AddressSpace.GLOBAL
+
+    def __str__(self) -> str:
+        return str(self.layout)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __getitem__(self, index: object) -> ArrayType:
+        """Return the type of an array of such strings."""
+        return _array_of(self.layout, index)
+
+    def flat(self) -> tuple[ir.Type, ...]:
+        """Its address."""
+        return (ir.Pointer(self.space),)
+
+
+@record(eq=True)
+class TimeType(Type):
+    """A date (``datetime64``) or a span of time (``timedelta64``)."""
+
+    layout: TimeLayout
+
+    def __str__(self) -> str:
+        return str(self.layout)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __getitem__(self, index: object) -> ArrayType:
+        """Return the type of an array of such times."""
+        return _array_of(self.layout, index)
+
+    def flat(self) -> tuple[ir.Type, ...]:
+        """Its number of units."""
+        return (dtypes.int64,)
+
+
+@record(eq=True)
+class EnumType(Type):
+    """A member of an enumeration."""
+
+    cls: type[Enum]
+
+    def __str__(self) -> str:
+        return self.cls.__name__
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def flat(self) -> tuple[ir.Type, ...]:
+        """Its position among the members."""
+        return (dtypes.int64,)
+
+
+@record(eq=True)
+class VectorType(Type):
+    """A short vector of numbers, such as ``float32x4``; called, it makes one in a kernel."""
+
+    dtype: DType
+    count: int
+
+    @property
+    def __name__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        return f"{self.dtype}x{self.count}"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def flat(self) -> tuple[ir.Type, ...]:
+        """List its numbers."""
+        return (self.dtype,) * self.count
+
+
+@record(eq=True)
+class OptionalType(Type):
+    """A value or None."""
+
+    inner: Type
+
+    def __str__(self) -> str:
+        return f"optional({self.inner})"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def flat(self) -> tuple[ir.Type, ...]:
+        """Whether there is a value, and the value."""
+        return (dtypes.bool_, *self.inner.flat())
+
+
+@record(eq=True)
 class FunctionSignature:
     """Parameter types and result type; ``result`` is None where it is to be inferred."""
 
     result: Type | None
     parameters: tuple[Type, ...]
+
+    @property
+    def return_type(self) -> Type | None:
+        """Numba's name for the result type."""
+        return self.result
+
+    @property
+    def args(self) -> tuple[Type, ...]:
+        """Numba's name for the parameter types."""
+        return self.parameters
 
     def __str__(self) -> str:
         return f"{self.result or ''}({', '.join(map(str, self.parameters))})"
@@ -191,6 +362,21 @@ _SCALARS: dict[DType, ScalarType] = {
 def scalar_type(dtype: DType) -> ScalarType:
     """Return the scalar type of a dtype."""
     return _SCALARS[dtype]
+
+
+def element_type(element: Element) -> Type:
+    """Return the type of what reading an element of an array gives."""
+    match element:
+        case DType():
+            return scalar_type(element)
+        case RecordLayout():
+            return RecordType(element)
+        case TimeLayout():
+            return TimeType(element)
+        case TextLayout():
+            return CharsType(element)
+        case _:
+            assert_never(element)
 
 
 def array_layout(array: np.ndarray[Any, Any]) -> str:

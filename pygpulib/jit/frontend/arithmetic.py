@@ -11,10 +11,30 @@ from typing import Any, NoReturn
 from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
 from pygpulib.errors import KernelTypeError
-from pygpulib.jit.frontend import calls, complexes, elementwise, inference, inline, tuples
+from pygpulib.jit.frontend import (
+    calls,
+    complexes,
+    datetimes,
+    elementwise,
+    inference,
+    inline,
+    optionals,
+    tuples,
+    vectors,
+)
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.faults import raise_if
-from pygpulib.jit.frontend.values import Array, Complex, Elementwise, Number, Operand, Text, Tuple
+from pygpulib.jit.frontend.values import (
+    Array,
+    Complex,
+    Elementwise,
+    Number,
+    Operand,
+    Text,
+    Time,
+    Tuple,
+    Vector,
+)
 from pygpulib.jit.intrinsics.procedures import integer_power
 from pygpulib.jit.ir import ops as ir
 
@@ -98,6 +118,7 @@ def binary(
     Operand
         The result, typed as numba types it.
     """
+    left, right = optionals.plain(ctx, left), optionals.plain(ctx, right)
     match left, right:
         case Number(), Number():
             return real(ctx, operator, left, right, node)
@@ -120,6 +141,20 @@ def binary(
             return tuples.repeat(ctx, right, left, node)
         case Text(), Text() if operator is ast.Add:
             return Text(left.text + right.text)
+    return _binary_other(ctx, operator, left, right, node)
+
+
+def _binary_other(
+    ctx: Context, operator: type[ast.operator], left: Operand, right: Operand, node: ast.AST
+) -> Operand:
+    """Apply a binary operator to operands that are not numbers."""
+    pair = (left, right)
+    if any(isinstance(one, Time) for one in pair):
+        return datetimes.binary(ctx, operator, left, right, node)
+    if any(isinstance(one, Vector) for one in pair):
+        result = vectors.binary(ctx, operator, left, right, node)
+        if result is not None:
+            return result
     _fail_binary(ctx, operator, left, right, node)
 
 
@@ -271,6 +306,7 @@ def _multiply(ctx: Context, left: ir.Value, right: ir.Value) -> ir.Value:
 
 def unary(ctx: Context, operator: type[ast.unaryop], operand: Operand, node: ast.AST) -> Operand:
     """Apply ``-``, ``+`` or ``~``."""
+    operand = optionals.plain(ctx, operand)
     match operand:
         case Number() if operator is not ast.Invert:
             return _signed(ctx, operator, operand)
@@ -288,6 +324,12 @@ def unary(ctx: Context, operator: type[ast.unaryop], operand: Operand, node: ast
             negate = ir.UnaryKind.NEGATE
             real_part = ctx.builder.unary(negate, operand.real)
             return Complex(real_part, ctx.builder.unary(negate, operand.imag), operand.dtype)
+        case Time():
+            return datetimes.unary(ctx, operator, operand, node)
+        case Vector():
+            return vectors.each(ctx, operand, lambda item: unary(ctx, operator, item, node))
+        case _:
+            pass
     ctx.fail(
         KernelTypeError,
         f"the operator {SYMBOLS[operator]} does not take {inference.describe(operand)}",

@@ -6,18 +6,27 @@ import ast
 from collections.abc import Callable, Sequence
 
 from pygpulib.core import dtypes
+from pygpulib.core.dtypes import DType
 from pygpulib.errors import KernelTypeError
-from pygpulib.jit import types
-from pygpulib.jit.frontend import elementwise, inference, integers, views
+from pygpulib.jit.elements import RecordLayout
+from pygpulib.jit.frontend import (
+    elementwise,
+    inference,
+    integers,
+    optionals,
+    places,
+    records,
+    views,
+)
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.faults import MAX_DETAILS, raise_if
 from pygpulib.jit.frontend.values import (
     Array,
-    Complex,
     Method,
     Number,
     Object,
     Operand,
+    Record,
     Tuple,
 )
 from pygpulib.jit.ir import ops as ir
@@ -37,53 +46,23 @@ def load(ctx: Context, array: Array, indices: Sequence[Number]) -> Operand:
     indices : sequence of Number
         One integer per dimension; negative ones count from the end.
     """
-    address = element_address(ctx, array, indices)
-    dtype = array.type.dtype
-    if not dtype.is_complex:
-        pointer, index, scale = address
-        return Number(ctx.builder.load(pointer, index, scale, dtype, access(array)))
-    part = dtype.component
-    real, imag = (
-        ctx.builder.load(pointer, index, scale, part, access(array))
-        for pointer, index, scale in _parts(ctx, array, address)
-    )
-    return Complex(real, imag, dtype)
+    place = places.element_place(array, element_address(ctx, array, indices))
+    return places.load(ctx, array.type.element, place)
 
 
 def store_element(
     ctx: Context, array: Array, indices: Sequence[Number], value: Operand, node: ast.AST
 ) -> None:
     """Write one element; the value is converted to the array's dtype."""
-    dtype = array.type.dtype
-    converted = element_value(ctx, array, value, node)
-    address = element_address(ctx, array, indices)
-    if isinstance(converted, Number):
-        pointer, index, scale = address
-        ctx.builder.store(pointer, index, converted.value, scale, access(array))
-        return
-    assert isinstance(converted, Complex)
-    assert converted.dtype is dtype
-    for part, (pointer, index, scale) in zip(
-        (converted.real, converted.imag), _parts(ctx, array, address), strict=True
-    ):
-        ctx.builder.store(pointer, index, part, scale, access(array))
+    adapted = element_value(ctx, array, value, node)
+    place = places.element_place(array, element_address(ctx, array, indices))
+    places.store(ctx, array.type.element, place, adapted, node)
 
 
 def element_value(ctx: Context, array: Array, value: Operand, node: ast.AST) -> Operand:
     """Return a value converted to an array's dtype, or fail if the array cannot take it."""
-    dtype = array.type.dtype
     check_writable(ctx, array, node)
-    fits = isinstance(value, Number) or (isinstance(value, Complex) and dtype.is_complex)
-    if not fits:
-        is_complex = isinstance(value, Complex)
-        ctx.fail(
-            KernelTypeError,
-            f"{inference.describe(value)} cannot be stored in an element of "
-            f"{title(array)}, whose dtype is {dtype}",
-            node,
-            help="store .real, .imag or abs() of it" if is_complex else "store a number",
-        )
-    return inference.convert(ctx, value, types.scalar_type(dtype), node)
+    return places.adapt(ctx, array.type.element, value, title(array), node)
 
 
 def check_writable(ctx: Context, array: Array, node: ast.AST) -> None:
@@ -107,18 +86,6 @@ def access(array: Array) -> ir.Access:
     return ir.Access(array.name, array.type.ndim)
 
 
-def _parts(
-    ctx: Context, array: Array, address: tuple[ir.Value, ir.Value, int]
-) -> tuple[tuple[ir.Value, ir.Value, int], tuple[ir.Value, ir.Value, int]]:
-    """Return the addresses of the real and the imaginary part of a complex element."""
-    pointer, index, scale = address
-    size = array.type.dtype.component.size_bytes
-    per_part = 1 if scale == 1 else size
-    real = integers.multiply(ctx, Number(index), integers.literal(ctx, scale // per_part))
-    imag = integers.add(ctx, real, integers.literal(ctx, size // per_part))
-    return (pointer, real.value, per_part), (pointer, imag.value, per_part)
-
-
 def element_address(
     ctx: Context, array: Array, indices: Sequence[Number]
 ) -> tuple[ir.Value, ir.Value, int]:
@@ -134,7 +101,7 @@ def flat_index(ctx: Context, array: Array, positions: Sequence[Number]) -> tuple
     The unit is the element's size where the layout says how elements follow each other, else 1.
     """
     if not positions:
-        return integers.literal(ctx, 0), array.type.dtype.size_bytes
+        return integers.literal(ctx, 0), array.type.element.size_bytes
     if array.type.layout == "A":
         offset = integers.literal(ctx, 0)
         for position, stride in zip(positions, array.strides, strict=True):
@@ -146,7 +113,7 @@ def flat_index(ctx: Context, array: Array, positions: Sequence[Number]) -> tuple
     index = ordered[0][0]
     for position, extent in ordered[1:]:
         index = integers.add(ctx, integers.multiply(ctx, index, Number(extent)), position)
-    return index, array.type.dtype.size_bytes
+    return index, array.type.element.size_bytes
 
 
 def wrap_indices(ctx: Context, array: Array, indices: Sequence[Number]) -> list[Number]:
@@ -211,6 +178,9 @@ def _tuple_template(count: int) -> str:
 
 def subscript(ctx: Context, array: Array, index: Operand, node: ast.AST) -> Operand:
     """Return an element or a view: ``array[index]``."""
+    name = records.field_name(ctx, array, index, node)
+    if name is not None:
+        return records.field_view(ctx, array, name, node)
     items = index.items if isinstance(index, Tuple) else (index,)
     indices = _whole_index(ctx, array, items)
     if indices is not None:
@@ -220,6 +190,10 @@ def subscript(ctx: Context, array: Array, index: Operand, node: ast.AST) -> Oper
 
 def store(ctx: Context, array: Operand, index: Operand, value: Operand, node: ast.AST) -> None:
     """Write to an element, or fill a view from a number or an array: ``array[index] = value``."""
+    array = optionals.plain(ctx, array)
+    if isinstance(array, Record):
+        records.store(ctx, array, index, value, node)
+        return
     if not isinstance(array, Array):
         ctx.fail(
             KernelTypeError,
@@ -227,6 +201,10 @@ def store(ctx: Context, array: Operand, index: Operand, value: Operand, node: as
             node,
             help="only elements of arrays can be assigned to",
         )
+    name = records.field_name(ctx, array, index, node)
+    if name is not None:
+        elementwise.fill(ctx, records.field_view(ctx, array, name, node), value, node)
+        return
     items = index.items if isinstance(index, Tuple) else (index,)
     indices = _whole_index(ctx, array, items)
     if indices is not None:
@@ -247,12 +225,12 @@ def _whole_index(ctx: Context, array: Array, items: Sequence[Operand]) -> list[N
 
 # ------------------------------------------------------------------------------------- attributes
 
-METHODS = frozenset({"fill", "item", "transpose"})
+METHODS = frozenset({"fill", "item", "transpose", "view"})
 """Methods of arrays; :mod:`pygpulib.jit.frontend.methods` calls them."""
 
 
 def _nbytes(ctx: Context, array: Array) -> Operand:
-    itemsize = integers.literal(ctx, array.type.dtype.size_bytes)
+    itemsize = integers.literal(ctx, array.type.element.size_bytes)
     return integers.multiply(ctx, size(ctx, array), itemsize)
 
 
@@ -261,11 +239,16 @@ def _shape(ctx: Context, array: Array) -> Operand:
 
 
 def _imag(ctx: Context, array: Array) -> Operand | None:
-    return views.part(ctx, array, "imag") if array.type.dtype.is_complex else None
+    return views.part(ctx, array, "imag") if _is_complex(array) else None
 
 
 def _real(ctx: Context, array: Array) -> Operand:
-    return views.part(ctx, array, "real") if array.type.dtype.is_complex else array
+    return views.part(ctx, array, "real") if _is_complex(array) else array
+
+
+def _is_complex(array: Array) -> bool:
+    element = array.type.element
+    return isinstance(element, DType) and element.is_complex
 
 
 def size(ctx: Context, array: Array) -> Number:
@@ -280,10 +263,10 @@ _ATTRIBUTES: dict[str, Callable[[Context, Array], Operand | None]] = {
     "shape": _shape,
     "strides": lambda _, array: Tuple(tuple(Number(value) for value in array.strides)),
     "ndim": lambda ctx, array: integers.literal(ctx, array.type.ndim),
-    "itemsize": lambda ctx, array: integers.literal(ctx, array.type.dtype.size_bytes),
+    "itemsize": lambda ctx, array: integers.literal(ctx, array.type.element.size_bytes),
     "size": size,
     "nbytes": _nbytes,
-    "dtype": lambda _, array: Object(array.type.dtype.numpy),
+    "dtype": lambda _, array: Object(array.type.element.numpy),
     "T": lambda _, array: views.transpose(array),
     "real": _real,
     "imag": _imag,
@@ -295,6 +278,8 @@ def attribute(ctx: Context, array: Array, name: str, node: ast.AST) -> Operand:
     if name in METHODS:
         return Method(array, name)
     found = _ATTRIBUTES[name](ctx, array) if name in _ATTRIBUTES else None
+    if found is None and isinstance(array.type.element, RecordLayout):
+        return records.field_view(ctx, array, name, node)
     if found is None:
         ctx.fail(
             KernelTypeError,

@@ -14,8 +14,10 @@ from pygpulib.jit import types
 from pygpulib.jit.frontend import (
     arithmetic,
     calls,
+    chars,
     comparisons,
     complexes,
+    datetimes,
     expressions,
     inference,
     inline,
@@ -33,13 +35,17 @@ from pygpulib.jit.frontend.functions import (
 )
 from pygpulib.jit.frontend.values import (
     Array,
+    Chars,
     Complex,
     NoneValue,
     Number,
     Operand,
     Range,
+    Record,
     Text,
+    Time,
     Tuple,
+    Vector,
 )
 from pygpulib.jit.intrinsics import procedures, threads
 from pygpulib.jit.ir import ops as ir
@@ -154,6 +160,8 @@ def _abs(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Oper
     (value,) = bind(ctx, "abs", ("x",), 1, args, kwargs, node)
     if isinstance(value, Complex):
         return complexes.absolute(ctx, value, node)
+    if isinstance(value, Time) and value.type.layout.kind == "m":
+        return datetimes.absolute(ctx, value)
     (number,) = numbers(ctx, "abs", [value], node)
     return absolute(ctx, number)
 
@@ -274,6 +282,12 @@ def _len(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Oper
             return integers.extent(ctx, value.shape[0])
         case Text(text):
             return integers.literal(ctx, len(text))
+        case Chars():
+            return chars.length(ctx, value)
+        case Record():
+            return integers.literal(ctx, len(value.type.layout.fields))
+        case Vector():
+            return integers.literal(ctx, value.type.count)
         case _:
             assert value is not None
     ctx.fail(

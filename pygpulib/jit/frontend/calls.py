@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import cmath
 from collections.abc import Callable, Sequence
+from enum import Enum
 from types import BuiltinFunctionType, FunctionType
 from typing import NoReturn
 
@@ -18,16 +19,20 @@ from pygpulib.jit.frontend import (
     atomic_calls,
     builtins,
     comparisons,
+    datetimes,
     elementwise,
+    enums,
     expressions,
     inference,
     inline,
     memory,
     methods,
     operators,
+    optionals,
     printing,
     synchronization,
     tuples,
+    vectors,
     warp_calls,
 )
 from pygpulib.jit.frontend.context import Context
@@ -55,7 +60,16 @@ from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.intrinsic import Intrinsic, find_intrinsic
 
 # Importing these fills the tables that `find_handler` and `find_intrinsic` read.
-_LOADED = (atomic_calls, builtins, catalogue, memory, operators, synchronization, warp_calls)
+_LOADED = (
+    atomic_calls,
+    builtins,
+    catalogue,
+    datetimes,
+    memory,
+    operators,
+    synchronization,
+    warp_calls,
+)
 
 _INTEGRAL = frozenset({"floor", "ceil", "trunc", "rint"})
 """The intrinsics whose results are whole numbers, and may serve as indices."""
@@ -153,8 +167,9 @@ def _call_object(
         return convert_to(ctx, value, str(value), args, kwargs, node)
     if isinstance(value, type) and issubclass(value, np.generic):
         return _convert_to_numpy(ctx, value, args, kwargs, node)
-    if tuples.is_namedtuple_class(value):
-        return _construct_namedtuple(ctx, value, args, kwargs, node)
+    made = _construct(ctx, value, args, kwargs, node)
+    if made is not None:
+        return made
     function = device_function(value)
     if function is not None:
         return inline.call(ctx, function, list(args), dict(kwargs), node)
@@ -181,6 +196,20 @@ def _apply_to_arrays(
     arrays.check_writable(ctx, out, node)
     elementwise.fill(ctx, out, result, node)
     return out
+
+
+def _construct(
+    ctx: Context, cls: object, args: Arguments, kwargs: Keywords, node: ast.AST
+) -> Operand | None:
+    """Return what calling a class makes, None if it is none that kernels know."""
+    if isinstance(cls, types.VectorType):
+        plain = [optionals.plain(ctx, one) for one in args]
+        return vectors.construct(ctx, cls, plain, kwargs, node)
+    if isinstance(cls, type) and issubclass(cls, Enum) and len(args) == 1 and not kwargs:
+        return enums.find(ctx, cls, args[0], node)
+    if tuples.is_namedtuple_class(cls):
+        return _construct_namedtuple(ctx, cls, args, kwargs, node)
+    return None
 
 
 def device_function(value: object) -> Callable[..., object] | None:
@@ -241,7 +270,7 @@ def _apply_record(
 ) -> Operand:
     signature = record.rule(tuple(argument.dtype for argument in args))
     if signature is None:
-        _fail_types(ctx, name, args, node)
+        fail_types(ctx, name, args, node)
     operands = tuple(
         inference.cast(ctx, argument, dtype).value
         for argument, dtype in zip(args, signature.operands, strict=True)
@@ -254,7 +283,8 @@ def _apply_record(
     return found[0] if len(found) == 1 else Tuple(found)
 
 
-def _fail_types(ctx: Context, name: str, args: Arguments, node: ast.AST) -> NoReturn:
+def fail_types(ctx: Context, name: str, args: Arguments, node: ast.AST) -> NoReturn:
+    """Fail because a function does not take arguments of these types."""
     ctx.fail(
         KernelTypeError,
         f"{name} does not take ({', '.join(inference.describe(one) for one in args)})",
@@ -277,7 +307,7 @@ def apply_complex(ctx: Context, spelling: object, args: Arguments, node: ast.AST
     function = _complex_function(spelling)
     are_numbers = all(isinstance(one, Number | Complex) for one in args)
     if function is None or not are_numbers or not _takes(function, len(args)):
-        _fail_types(ctx, function_name(spelling), args, node)
+        fail_types(ctx, function_name(spelling), args, node)
     return inline.call(ctx, function, _as_parameters(ctx, spelling, args), {}, node)
 
 

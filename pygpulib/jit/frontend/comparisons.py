@@ -10,16 +10,28 @@ from typing import Any, NoReturn
 
 from pygpulib.core import dtypes
 from pygpulib.errors import KernelTypeError
-from pygpulib.jit.frontend import arrays, complexes, inference
+from pygpulib.jit.frontend import (
+    arrays,
+    chars,
+    complexes,
+    datetimes,
+    enums,
+    inference,
+    optionals,
+)
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.values import (
     Array,
+    Chars,
     Complex,
+    Maybe,
+    Member,
     NoneValue,
     Number,
     Object,
     Operand,
     Text,
+    Time,
     Tuple,
 )
 from pygpulib.jit.ir import ops as ir
@@ -113,6 +125,11 @@ def truth(ctx: Context, operand: Operand, node: ast.AST) -> Number:
             return boolean(ctx, bool(text))
         case Object(value) if isinstance(value, Enum):
             return boolean(ctx, bool(value))
+        case Maybe(has_value, value):
+            return both(ctx, has_value, truth(ctx, value, node))
+        case Member():
+            number = optionals.plain(ctx, operand)
+            return boolean(ctx, True) if number is operand else truth(ctx, number, node)
         case _:
             advice = "compare it with something"
             if isinstance(operand, Array):
@@ -160,11 +177,43 @@ def compare(
             return _tuples(ctx, operator, left, right, node)
         case Text(), Text():
             return boolean(ctx, _PYTHON[operator](left.text, right.text))
+        case Time(), Time():
+            return datetimes.compare(ctx, operator, left, right, node)
         case _:
-            known = _known_equality(left, right)
-            if known is None or operator not in (ast.Eq, ast.NotEq):
-                _fail(ctx, operator, left, right, node)
-            return boolean(ctx, known == (operator is ast.Eq))
+            return _equality(ctx, operator, left, right, node)
+
+
+def _equality(
+    ctx: Context, operator: _Comparison, left: Operand, right: Operand, node: ast.AST
+) -> Number:
+    """Compare operands that are equal or not, but have no order."""
+    if isinstance(left, Maybe) or isinstance(right, Maybe):
+        return _optionals(ctx, operator, left, right, node)
+    plain = [optionals.plain(ctx, one) for one in (left, right)]
+    if plain[0] is not left or plain[1] is not right:
+        return compare(ctx, operator, plain[0], plain[1], node)
+    result: Number | None
+    if isinstance(left, Member) and isinstance(right, Member):
+        result = enums.equal(ctx, left, right)
+    elif isinstance(left, Chars) or isinstance(right, Chars):
+        result = chars.equal(ctx, left, right)
+    else:
+        known = _known_equality(left, right)
+        result = None if known is None else boolean(ctx, known)
+    if result is None or operator not in (ast.Eq, ast.NotEq):
+        _fail(ctx, operator, left, right, node)
+    return result if operator is ast.Eq else negate(ctx, result)
+
+
+def _optionals(
+    ctx: Context, operator: _Comparison, left: Operand, right: Operand, node: ast.AST
+) -> Number:
+    if operator is ast.Eq:
+        return optionals.equal(ctx, left, right, node)
+    if operator is ast.NotEq:
+        return negate(ctx, optionals.equal(ctx, left, right, node))
+    first, second = (optionals.plain(ctx, one) for one in (left, right))
+    return compare(ctx, operator, first, second, node)
 
 
 def _fail(
@@ -190,6 +239,8 @@ def _known_equality(left: Operand, right: Operand) -> bool | None:
         case NoneValue(), NoneValue():
             return True
         case (NoneValue(), _) | (_, NoneValue()):
+            return False
+        case (Member(), _) | (_, Member()):
             return False
         case (Text(), Number() | Complex() | Tuple()) | (Number() | Complex() | Tuple(), Text()):
             return False
@@ -261,6 +312,10 @@ def _tuples(
 
 
 def _identical(ctx: Context, left: Operand, right: Operand, node: ast.AST) -> Number:
+    if isinstance(left, Maybe) or isinstance(right, Maybe):
+        return optionals.equal(ctx, left, right, node)
+    if isinstance(left, Member) and isinstance(right, Member):
+        return enums.equal(ctx, left, right)
     if isinstance(left, Number) and isinstance(right, Number):
         if left.dtype.is_bool != right.dtype.is_bool:
             return boolean(ctx, False)

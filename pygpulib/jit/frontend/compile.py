@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from pygpulib.errors import KernelTypeError
 from pygpulib.jit import types
-from pygpulib.jit.frontend import inline, recursion
+from pygpulib.jit.frontend import forms, inline, recursion
 from pygpulib.jit.frontend.context import CallKey, Context, Frame
 from pygpulib.jit.frontend.source import load, unwrap
 from pygpulib.jit.frontend.values import Operand, unflatten
@@ -143,7 +143,7 @@ def _compile(
     ctx.frames.append(frame)
     ctx.builder.span = ctx.span(source.node)
     result = frame.result_type
-    if result is not None and not inline.is_runtime(result):
+    if result is not None and not forms.is_runtime(result):
         ctx.fail(
             KernelTypeError,
             f"{source.name} returns {result}, which exists only while a kernel is compiled",
@@ -175,7 +175,9 @@ def _hints(type_: types.Type, name: str) -> list[str]:
                 for position, item in enumerate(items)
                 for hint in _hints(item, f"{name}.{position}")
             ]
+        case types.RecordType() | types.OptionalType():
+            return [name, *[""] * (len(type_.flat()) - 1)]
         case types.ScalarType():
             return [name]
         case _:
-            return []
+            return [""] * len(type_.flat())

@@ -13,6 +13,7 @@ from pygpulib.core import dtypes
 from pygpulib.core.array import ndarray
 from pygpulib.errors import DTypeError, KernelTypeError
 from pygpulib.jit import types
+from pygpulib.jit.elements import element_of
 from pygpulib.jit.frontend import (
     arithmetic,
     arrays,
@@ -20,11 +21,15 @@ from pygpulib.jit.frontend import (
     captured,
     comparisons,
     control,
+    datetimes,
     elementwise,
+    enums,
     inference,
     inline,
     methods,
+    optionals,
     printing,
+    records,
     scope,
     tuples,
     unsupported,
@@ -38,6 +43,7 @@ from pygpulib.jit.frontend.values import (
     Number,
     Object,
     Operand,
+    Record,
     Slice,
     Text,
     Tuple,
@@ -133,8 +139,10 @@ def from_python(ctx: Context, value: object, name: str, node: ast.AST) -> Operan
         where they are; the object itself for anything else.
     """
     match value:
+        case Enum():
+            return enums.from_python(ctx, value, name, node)
         case np.generic():
-            return _numpy_scalar(ctx, value)
+            return _numpy_scalar(ctx, value, name, node)
         case bool() | int() | float() | complex():
             return _python_number(ctx, value, node)
         case str():
@@ -181,7 +189,12 @@ def _complex(ctx: Context, value: complex, dtype: dtypes.DType) -> Complex:
     return Complex(real.value, imag.value, dtype)
 
 
-def _numpy_scalar(ctx: Context, value: np.generic) -> Operand:
+def _numpy_scalar(ctx: Context, value: np.generic, name: str, node: ast.AST) -> Operand:
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return datetimes.constant(ctx, value)
+    if isinstance(value, np.void) and value.dtype.names:
+        frozen = _frozen_array(ctx, np.asarray(value), name, node)
+        return subscript(ctx, frozen, Tuple(()), node)
     try:
         dtype = dtypes.from_numpy(value.dtype)
     except DTypeError:
@@ -195,7 +208,7 @@ def _numpy_scalar(ctx: Context, value: np.generic) -> Operand:
 def _frozen_array(ctx: Context, value: np.ndarray[Any, Any], name: str, node: ast.AST) -> Operand:
     """Return a read-only array with a copy of the elements that a host array has now."""
     try:
-        dtype = dtypes.from_numpy(value.dtype)
+        element = element_of(value.dtype)
     except DTypeError as cause:
         ctx.fail(
             KernelTypeError,
@@ -211,7 +224,7 @@ def _frozen_array(ctx: Context, value: np.ndarray[Any, Any], name: str, node: as
         data.flags.writeable = False
         ctx.frozen[id(value)] = data
     type_ = types.ArrayType(
-        dtype, value.ndim, layout, readonly=True, space=ir.AddressSpace.CONSTANT
+        element, value.ndim, layout, readonly=True, space=ir.AddressSpace.CONSTANT
     )
     pointer = ir.Value(ir.Pointer(type_.space), name)
     ctx.builder.append(ir.ConstantData(data, pointer, span=ctx.builder.span))
@@ -247,9 +260,12 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Operand:
 
 def subscript(ctx: Context, operand: Operand, index: Operand, node: ast.AST) -> Operand:
     """Return ``operand[index]``."""
+    operand = optionals.plain(ctx, operand)
     match operand:
         case Array():
             return arrays.subscript(ctx, operand, index, node)
+        case Record():
+            return records.subscript(ctx, operand, index, node)
         case Tuple():
             return tuples.subscript(ctx, operand, index, node)
         case Object(value) if isinstance(value, type) and issubclass(value, Enum):

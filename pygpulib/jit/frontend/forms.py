@@ -220,6 +220,13 @@ def join(left: types.Type, right: types.Type, name: str) -> types.Type:
     return Conflict(f"{name} is {left} on one path and {right} on another")
 
 
+def is_runtime(form: types.Type) -> bool:
+    """Return whether values of a form exist when the kernel runs."""
+    if isinstance(form, types.TupleType):
+        return all(is_runtime(item) for item in form.items)
+    return not isinstance(form, CompileTimeForm)
+
+
 def _join(left: types.Type, right: types.Type) -> types.Type | None:
     if left == right:
         return left
@@ -230,7 +237,7 @@ def _join(left: types.Type, right: types.Type) -> types.Type | None:
                 return None
             cls = left.cls if left.cls is right.cls else None
             return types.TupleType(tuple(item for item in items if item is not None), cls)
-        case (CompileTimeForm(), _) | (_, CompileTimeForm()):
+        case _ if not (is_runtime(left) and is_runtime(right)):
             return None
         case _:
             return inference.join(left, right)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from pygpulib.errors import KernelTypeError
-from pygpulib.jit.frontend import inference
+from pygpulib.jit.frontend import inference, optionals
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.values import Number, Operand
 
@@ -99,12 +99,13 @@ def bind(
             detail=f"expected {expected} arguments: {', '.join(parameters)}",
             help="check the arguments",
         )
-    return given
+    return [None if each is None else optionals.plain(ctx, each) for each in given]
 
 
 def numbers(ctx: Context, name: str, args: Sequence[Operand | None], node: ast.AST) -> list[Number]:
     """Return arguments that must all be real numbers."""
-    found = [argument for argument in args if isinstance(argument, Number)]
+    plain = [None if each is None else optionals.plain(ctx, each) for each in args]
+    found = [argument for argument in plain if isinstance(argument, Number)]
     if len(found) != len(args):
         given = ", ".join(inference.describe(one) for one in args if one is not None)
         ctx.fail(

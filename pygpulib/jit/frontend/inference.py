@@ -17,24 +17,31 @@ from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
 from pygpulib.errors import KernelTypeError
 from pygpulib.jit import types
+from pygpulib.jit.elements import common_unit
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.values import (
     Array,
     Closure,
     Complex,
     Elementwise,
+    Maybe,
+    Member,
     Method,
     NoneValue,
     Number,
     Object,
     Operand,
     Range,
+    Record,
     Slice,
     Text,
+    Time,
     Tuple,
     Unbound,
+    Vector,
     type_of,
 )
+from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.builder import wrap_integer
 from pygpulib.jit.ir.ops import AddressSpace
 
@@ -103,12 +110,12 @@ def join(left: types.Type, right: types.Type) -> types.Type | None:
     match left, right:
         case types.ScalarType(), types.ScalarType():
             return types.scalar_type(promote(left.dtype, right.dtype))
-        case types.ArrayType(), types.ArrayType() if (left.dtype, left.ndim) == (
-            right.dtype,
+        case types.ArrayType(), types.ArrayType() if (left.element, left.ndim) == (
+            right.element,
             right.ndim,
         ):
             return types.ArrayType(
-                left.dtype,
+                left.element,
                 left.ndim,
                 left.layout if left.layout == right.layout else "A",
                 readonly=left.readonly or right.readonly,
@@ -116,8 +123,42 @@ def join(left: types.Type, right: types.Type) -> types.Type | None:
             )
         case types.TupleType(), types.TupleType():
             return _join_tuples(left, right)
+        case types.OptionalType(), _:
+            return _join_optional(left, right)
+        case _, types.OptionalType():
+            return _join_optional(right, left)
+        case (types.NoneType(), other) | (other, types.NoneType()):
+            return types.OptionalType(other)
+        case _:
+            return _join_values(left, right)
+
+
+def _join_values(left: types.Type, right: types.Type) -> types.Type | None:
+    """Join the types of two values that are neither numbers nor made of several."""
+    match left, right:
+        case types.RecordType(), types.RecordType() if left.layout.fields == right.layout.fields:
+            layout = left.layout if left.layout == right.layout else left.layout.packed
+            space = left.space if left.space is right.space else AddressSpace.GLOBAL
+            return types.RecordType(layout, left.readonly or right.readonly, space)
+        case types.TimeType(), types.TimeType() if left.layout.kind == right.layout.kind:
+            unit = common_unit(left.layout, right.layout, left.layout.kind)
+            return None if unit is None else types.TimeType(unit)
+        case types.VectorType(), types.VectorType() if left.count == right.count:
+            return types.VectorType(promote(left.dtype, right.dtype), left.count)
+        case (types.EnumType(cls), types.ScalarType() as other) | (
+            types.ScalarType() as other,
+            types.EnumType(cls),
+        ) if issubclass(cls, int):
+            return join(types.int64, other)
         case _:
             return None
+
+
+def _join_optional(left: types.OptionalType, right: types.Type) -> types.Type | None:
+    if isinstance(right, types.NoneType):
+        return left
+    inner = join(left.inner, right.inner if isinstance(right, types.OptionalType) else right)
+    return None if inner is None else types.OptionalType(inner)
 
 
 def _join_tuples(left: types.TupleType, right: types.TupleType) -> types.Type | None:
@@ -211,7 +252,34 @@ def convert(ctx: Context, operand: Operand, type_: types.Type, node: ast.AST) ->
             pointer = ctx.builder.pointer_cast(operand.pointer, type_.space)
             return Array(type_, pointer, operand.shape, operand.strides, operand.name)
         case _:
-            return _fail_conversion(ctx, operand, type_, node)
+            return _convert_other(ctx, operand, type_, node)
+
+
+def _convert_other(ctx: Context, operand: Operand, type_: types.Type, node: ast.AST) -> Operand:
+    # These modules import this one.
+    from pygpulib.jit.frontend import datetimes, optionals
+
+    match operand, type_:
+        case _, types.OptionalType():
+            return optionals.convert(ctx, operand, type_, node)
+        case ((Maybe() | Member()), types.ScalarType()):
+            plain = optionals.plain(ctx, operand)
+            if not isinstance(plain, Member):
+                return convert(ctx, plain, type_, node)
+        case Record(), types.RecordType() if join(operand.type, type_) == type_:
+            pointer = ctx.builder.pointer_cast(operand.pointer, type_.space)
+            return Record(type_, pointer, operand.name)
+        case Time(), types.TimeType(layout):
+            return datetimes.convert(ctx, operand, layout, node)
+        case Time(_, value), types.ScalarType(dtype) if dtype.is_integer:
+            return cast(ctx, Number(value), dtype)
+        case Vector(_, items), types.VectorType(dtype, count) if len(items) == count:
+            return Vector(type_, tuple(cast(ctx, Number(one), dtype).value for one in items))
+        case Maybe(), _:
+            return convert(ctx, optionals.present(ctx, operand), type_, node)
+        case _ if type_of(operand) == type_:
+            return operand
+    return _fail_conversion(ctx, operand, type_, node)
 
 
 def _fail_conversion(ctx: Context, operand: Operand, type_: types.Type, node: ast.AST) -> Operand:
@@ -222,6 +290,15 @@ def _fail_conversion(ctx: Context, operand: Operand, type_: types.Type, node: as
         node,
         help=hint or "use values of one type here",
     )
+
+
+def reinterpret(ctx: Context, value: ir.Value, dtype: DType) -> ir.Value:
+    """Read the bits of a value as a number of another type of the same size."""
+    if value.type == dtype:
+        return value
+    result = ir.Value(dtype)
+    ctx.builder.append(ir.Bitcast(value, result, span=ctx.builder.span))
+    return result
 
 
 # ------------------------------------------------------------------------------------------ facts
@@ -242,6 +319,10 @@ def integer(ctx: Context, operand: Operand) -> Number | None:
 
     Integers and truth values can, and floats that are results of ``math.floor`` and its kind.
     """
+    if isinstance(operand, Maybe | Member):
+        from pygpulib.jit.frontend import optionals
+
+        operand = optionals.plain(ctx, operand)
     if not isinstance(operand, Number):
         return None
     if operand.dtype.is_integer:

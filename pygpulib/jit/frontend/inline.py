@@ -17,7 +17,7 @@ from pygpulib.errors import (
 from pygpulib.jit import types
 from pygpulib.jit.frontend import control, expressions, forms, inference, recursion, statements
 from pygpulib.jit.frontend.context import CallKey, Context, Frame, Pending, Source
-from pygpulib.jit.frontend.forms import CompileTimeForm, Conflict
+from pygpulib.jit.frontend.forms import Conflict
 from pygpulib.jit.frontend.source import load, unwrap
 from pygpulib.jit.frontend.values import Closure, NoneValue, Number, Object, Operand, Tuple
 from pygpulib.jit.ir import ops as ir
@@ -341,10 +341,3 @@ def _fail_call(ctx: Context, source: Source, problem: str, node: ast.AST) -> NoR
         detail=f"expected {source.name}({parameters})",
         help="give every parameter without a default one value",
     )
-
-
-def is_runtime(form: types.Type) -> bool:
-    """Return whether values of a form can be given to the caller of a compiled function."""
-    if isinstance(form, types.TupleType):
-        return all(is_runtime(item) for item in form.items)
-    return not isinstance(form, CompileTimeForm)

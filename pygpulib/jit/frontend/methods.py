@@ -10,32 +10,44 @@ from pygpulib.jit.frontend import (
     arrays,
     builtins,
     calls,
+    casts,
     complexes,
     elementwise,
+    enums,
     expressions,
     inference,
+    optionals,
+    records,
     tuples,
+    vectors,
     views,
 )
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.values import (
     Array,
     Complex,
+    Maybe,
+    Member,
     Method,
     NoneValue,
     Number,
     Object,
     Operand,
+    Record,
+    Time,
     Tuple,
+    Vector,
 )
 from pygpulib.jit.intrinsics.integer_math import popc
 from pygpulib.jit.intrinsics.threads import ThreadVector
 
-_NUMBER_METHODS = ("conjugate", "item")
+_NUMBER_METHODS = ("conjugate", "item", "view")
 
 
 def attribute(ctx: Context, operand: Operand, name: str, node: ast.AST) -> Operand:
     """Return ``operand.name``."""
+    if isinstance(operand, Maybe):
+        operand = optionals.present(ctx, operand)
     match operand:
         case Object(value):
             return _object_attribute(ctx, value, name, node)
@@ -43,27 +55,51 @@ def attribute(ctx: Context, operand: Operand, name: str, node: ast.AST) -> Opera
             return arrays.attribute(ctx, operand, name, node)
         case Tuple():
             return tuples.attribute(ctx, operand, name, node)
+        case Record() | Member() | Vector():
+            return _part_of(ctx, operand, name, node)
+        case Number() | Complex():
+            found = _number_attribute(ctx, operand, name)
+        case Time() if name == "view":
+            found = Method(operand, name)
+        case _:
+            found = None
+    if found is None:
+        ctx.fail(
+            KernelTypeError,
+            f"{inference.describe(operand)} has no attribute {name!r}",
+            node,
+            help="attributes of modules, arrays, records, namedtuples and complex numbers are "
+            "available",
+        )
+    return found
+
+
+def _part_of(ctx: Context, operand: Record | Member | Vector, name: str, node: ast.AST) -> Operand:
+    match operand:
+        case Record():
+            return records.attribute(ctx, operand, name, node)
+        case Member():
+            return enums.attribute(ctx, operand, name, node)
+        case Vector():
+            return vectors.attribute(ctx, operand, name, node)
+
+
+def _number_attribute(ctx: Context, operand: Number | Complex, name: str) -> Operand | None:
+    match operand:
+        case _ if name in _NUMBER_METHODS:
+            return Method(operand, name)
+        case _ if name == "dtype":
+            return Object(operand.dtype.numpy)
         case Complex(real, imag) if name in ("real", "imag"):
             return Number(real if name == "real" else imag)
         case Number() if name == "real":
             return operand
         case Number() if name == "imag":
             return inference.constant(ctx, 0, operand.dtype)
-        case Number() | Complex() if name in _NUMBER_METHODS:
+        case Number(dtype=dtype) if name == "bit_count" and (dtype.is_integer or dtype.is_bool):
             return Method(operand, name)
-        case Number() if name == "bit_count" and (
-            operand.dtype.is_integer or operand.dtype.is_bool
-        ):
-            return Method(operand, name)
-        case Number() | Complex() if name == "dtype":
-            return Object(operand.dtype.numpy)
         case _:
-            ctx.fail(
-                KernelTypeError,
-                f"{inference.describe(operand)} has no attribute {name!r}",
-                node,
-                help="attributes of modules, arrays, namedtuples and complex numbers are available",
-            )
+            return None
 
 
 def _object_attribute(ctx: Context, value: object, name: str, node: ast.AST) -> Operand:
@@ -99,6 +135,8 @@ def call(
             return receiver
         case Number() as receiver, "bit_count", () if not kwargs:
             return calls.apply_intrinsic(ctx, popc, [builtins.absolute(ctx, receiver)], node)
+        case (Number() | Complex() | Time() | Array()) as receiver, "view", (Object(wanted),):
+            return casts.view(ctx, receiver, wanted, node)
         case Array() as receiver, "transpose", () if not kwargs:
             return views.transpose(receiver)
         case Array() as receiver, "fill", (value,) if not kwargs:

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from pygpulib.errors import KernelTypeError, UndefinedNameError, UnsupportedSyntaxError
+from pygpulib.jit.elements import RecordLayout
 from pygpulib.jit.frontend import (
     arithmetic,
     arrays,
@@ -17,13 +18,23 @@ from pygpulib.jit.frontend import (
     expressions,
     inline,
     loops,
+    optionals,
+    records,
     scope,
     tuples,
     unsupported,
 )
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.liveness import find_liveness
-from pygpulib.jit.frontend.values import Array, Elementwise, NoneValue, Operand, Tuple
+from pygpulib.jit.frontend.values import (
+    Array,
+    Elementwise,
+    NoneValue,
+    Operand,
+    Record,
+    Text,
+    Tuple,
+)
 
 
 def compile_block(ctx: Context, block: Sequence[ast.stmt]) -> None:
@@ -74,15 +85,28 @@ def assign_target(ctx: Context, target: ast.expr, operand: Operand) -> None:
         case ast.Subscript(container, index):
             array = expressions.evaluate(ctx, container)
             arrays.store(ctx, array, expressions.evaluate_index(ctx, index), operand, target)
-        case ast.Attribute(attr=name):
-            ctx.fail(
-                UnsupportedSyntaxError,
-                f"assigning to the attribute {name!r} is not supported in kernels",
-                target,
-                help="assign to a variable, or to an element of an array",
-            )
+        case ast.Attribute(owner, name):
+            _store_attribute(ctx, expressions.evaluate(ctx, owner), name, operand, target)
         case _:
             unsupported.refuse(ctx, target)
+
+
+def _store_attribute(
+    ctx: Context, owner: Operand, name: str, value: Operand, node: ast.Attribute
+) -> None:
+    """Write to a field of a record, or of every record of an array."""
+    owner = optionals.plain(ctx, owner)
+    if isinstance(owner, Record):
+        records.store_attribute(ctx, owner, name, value, node)
+    elif isinstance(owner, Array) and isinstance(owner.type.element, RecordLayout):
+        arrays.store(ctx, owner, Text(name), value, node)
+    else:
+        ctx.fail(
+            UnsupportedSyntaxError,
+            f"assigning to the attribute {name!r} is not supported in kernels",
+            node,
+            help="assign to a variable, to an element of an array, or to a field of a record",
+        )
 
 
 def _unpack(ctx: Context, targets: Sequence[ast.expr], operand: Operand, node: ast.expr) -> None:
@@ -134,10 +158,10 @@ def _compile_augmented(ctx: Context, node: ast.AugAssign) -> None:
                 _refuse_elementwise(ctx, new, node)
                 scope.assign(ctx, name, new)
         case ast.Subscript(container, index):
-            array = expressions.evaluate(ctx, container)
+            array = optionals.plain(ctx, expressions.evaluate(ctx, container))
             place = expressions.evaluate_index(ctx, index)
-            if isinstance(array, Array):
-                old = arrays.subscript(ctx, array, place, node.target)
+            if isinstance(array, Array | Record):
+                old = expressions.subscript(ctx, array, place, node.target)
                 new = _combine(ctx, old, node)
                 if isinstance(old, Array):
                     arrays.check_writable(ctx, old, node.target)
@@ -146,8 +170,12 @@ def _compile_augmented(ctx: Context, node: ast.AugAssign) -> None:
                     arrays.store(ctx, array, place, new, node.target)
             else:
                 arrays.store(ctx, array, place, array, node.target)  # fails
-        case target:
-            assign_target(ctx, target, NoneValue())  # an attribute: fails
+        case ast.Attribute(owner, name) as target:
+            record = expressions.evaluate(ctx, owner)
+            value: Operand = NoneValue()
+            if isinstance(record, Record):
+                value = _combine(ctx, records.attribute(ctx, record, name, target), node)
+            _store_attribute(ctx, record, name, value, target)
 
 
 def _combine(ctx: Context, old: Operand, node: ast.AugAssign) -> Operand:

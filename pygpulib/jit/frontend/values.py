@@ -7,6 +7,7 @@ scalars and pointers; see :meth:`pygpulib.jit.types.Type.flat` for the flat form
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from pygpulib._record import record
@@ -64,6 +65,55 @@ class Tuple:
 
     items: tuple[Operand, ...]
     cls: Callable[..., tuple[object, ...]] | None = None
+
+
+@record
+class Record:
+    """A record in memory: reading and writing its fields goes there, as with NumPy's records."""
+
+    type: types.RecordType
+    pointer: ir.Value
+    name: str = ""
+
+
+@record
+class Chars:
+    """A string of fixed length in memory."""
+
+    type: types.CharsType
+    pointer: ir.Value
+
+
+@record
+class Time:
+    """A date or a span of time: a number of units, or "not a time"."""
+
+    type: types.TimeType
+    value: ir.Value
+
+
+@record
+class Member:
+    """A member of an enumeration; ``position`` counts the members in their order."""
+
+    cls: type[Enum]
+    position: Number
+
+
+@record
+class Vector:
+    """A short vector of numbers."""
+
+    type: types.VectorType
+    items: tuple[ir.Value, ...]
+
+
+@record
+class Maybe:
+    """A value or None; without ``has_value`` the value is any of its type."""
+
+    has_value: Number
+    value: Operand
 
 
 @record
@@ -158,6 +208,12 @@ Operand = (
     | Complex
     | Array
     | Tuple
+    | Record
+    | Chars
+    | Time
+    | Member
+    | Vector
+    | Maybe
     | NoneValue
     | Text
     | Object
@@ -177,8 +233,13 @@ def type_of(operand: Operand) -> types.Type | None:
             return types.scalar_type(operand.dtype)
         case Complex():
             return types.scalar_type(operand.dtype)
-        case Array():
+        case Array() | Record() | Chars() | Time() | Vector():
             return operand.type
+        case Member(cls):
+            return types.EnumType(cls)
+        case Maybe(_, value):
+            inner = type_of(value)
+            return None if inner is None else types.OptionalType(inner)
         case Tuple():
             items = [type_of(item) for item in operand.items]
             if any(item is None for item in items):
@@ -201,6 +262,16 @@ def flatten(operand: Operand) -> tuple[ir.Value, ...]:
             return (operand.pointer, *operand.shape, *operand.strides)
         case Tuple():
             return tuple(value for item in operand.items for value in flatten(item))
+        case Record() | Chars():
+            return (operand.pointer,)
+        case Time():
+            return (operand.value,)
+        case Member():
+            return (operand.position.value,)
+        case Vector():
+            return operand.items
+        case Maybe():
+            return (operand.has_value.value, *flatten(operand.value))
         case _:
             return ()
 
@@ -222,5 +293,24 @@ def unflatten(type_: types.Type, values: Iterator[ir.Value], name: str = "") -> 
             return Tuple(tuple(unflatten(item, values, name) for item in items), cls)
         case types.NoneType():
             return NoneValue()
+        case _:
+            return _unflatten_other(type_, values, name)
+
+
+def _unflatten_other(type_: types.Type, values: Iterator[ir.Value], name: str) -> Operand:
+    match type_:
+        case types.RecordType():
+            return Record(type_, next(values), name)
+        case types.CharsType():
+            return Chars(type_, next(values))
+        case types.TimeType():
+            return Time(type_, next(values))
+        case types.EnumType(cls):
+            return Member(cls, Number(next(values)))
+        case types.VectorType(_, count):
+            return Vector(type_, tuple(next(values) for _ in range(count)))
+        case types.OptionalType(inner):
+            has_value = Number(next(values))
+            return Maybe(has_value, unflatten(inner, values, name))
         case _:
             raise AssertionError(type_)

@@ -246,5 +246,5 @@ def part(ctx: Context, array: Array, name: str) -> Array:
     if name == "imag":
         one = integers.literal(ctx, 1)
         pointer = ctx.builder.offset(pointer, one.value, dtype.size_bytes)
-    type_ = replace(array.type, dtype=dtype, layout="A")
+    type_ = replace(array.type, element=dtype, layout="A")
     return Array(type_, pointer, array.shape, array.strides, array.name)

@@ -211,7 +211,7 @@ def plain(a):
         (lambda a: sorted(a), "the function sorted is not available in kernels", "math"),
         (lambda a: dict(a), "the class dict is not available in kernels", "math"),
         (lambda a: np.heaviside(a, 1), "heaviside is not available in kernels", "math"),
-        (lambda a: np.datetime64(a), "numpy.datetime64 is not available", "float"),
+        (lambda a: np.datetime64(a), "numpy.datetime64 does not take (int64)", "types"),
         (lambda a: math.sin(), "math.sin does not take ()", "number"),
         (lambda a: math.sin(a, a), "math.sin does not take (int64, int64)", "number"),
         (lambda a: math.sin((a,)), "math.sin does not take (a tuple (int64))", "index"),

@@ -176,7 +176,7 @@ def test_join_of_arrays_and_tuples():
     assert inference.join(c, f) == a
     assert inference.join(c, types.ArrayType(dtypes.float64, 2, "C")) is None
     assert inference.join(c, types.float32) is None
-    assert inference.join(types.none, types.int64) is None
+    assert inference.join(types.none, types.int64) == types.OptionalType(types.int64)
     left = types.TupleType((types.int32, types.float32))
     right = types.TupleType((types.int64, types.int8))
     assert inference.join(left, right) == types.TupleType((types.int64, types.float32))

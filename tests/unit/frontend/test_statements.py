@@ -161,7 +161,7 @@ def test_attributes_cannot_be_assigned():
         "assigning to the attribute 'shape' is not supported in kernels",
         f"{kernel.__code__.co_firstlineno + 1:>5} | a.shape = 3",
         "      | ^^^^^^^",
-        "help: assign to a variable, or to an element of an array",
+        "help: assign to a variable, to an element of an array, or to a field of a record",
     ]
 
 
@@ -375,17 +375,18 @@ def test_functions_that_return_nothing_give_none():
     check(kernel, out())
 
 
-def test_a_value_on_some_paths_only_is_refused():
+def test_values_that_do_not_go_together_are_not_returned():
     @Device
     def f(x):
         if x > 0:
             return x
+        return (x, x)
 
     def kernel(a):
         a[0] = f(1.5 + a[0])
 
     lines = failure(kernel, out())
-    assert lines[0].endswith("f returns float64 on one path and nothing on another")
+    assert lines[0].endswith("f returns float64 on one path and (float64, float64) on another")
     assert lines[-1] == "help: return values of one type on every path"
 
 
