@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pygpulib._config import config
+from pygpulib.core.locks import Lock
 from pygpulib.errors import DeviceError, DeviceIndexError, NoDeviceError
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ class _ThreadState(threading.local):
 
 _thread = _ThreadState()
 _drivers: list[Driver] = []
-_lock = threading.Lock()
+_lock = Lock()
 
 
 def _choose_driver(backend: str) -> Driver:

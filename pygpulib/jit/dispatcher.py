@@ -5,11 +5,11 @@ from __future__ import annotations
 import ctypes
 import functools
 import sys
-import threading
 from typing import TYPE_CHECKING, TextIO
 
 from pygpulib._record import record
 from pygpulib.core.device import current_driver
+from pygpulib.core.locks import Lock
 from pygpulib.errors import (
     ArgumentError,
     KernelTypeError,
@@ -124,7 +124,7 @@ class Kernel:
         self._configured: dict[object, ConfiguredKernel] = {}
         self._declared = tuple(signatures)
         self._is_closed = False
-        self._lock = threading.RLock()
+        self._lock = Lock()
         for signature in signatures:
             self.compile(signature)
         self._is_closed = bool(signatures)

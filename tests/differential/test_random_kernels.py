@@ -1,6 +1,7 @@
 """Random structured kernels by CPython, by the interpreter and by the back end."""
 
 import copy
+from functools import partial
 from random import Random
 
 import numpy as np
@@ -29,17 +30,20 @@ def run_python(program: KernelProgram, rows: np.ndarray, xs: object, ys: object,
     return is_defined
 
 
+run_checked = partial(run_native, debug=True)
+
+
 def check_program(seed: int) -> None:
     program = make_program(Random(seed))
     expected = copy.deepcopy(program.arguments)
     is_defined = run_python(program, *expected)
-    for run in (run_interpreted, run_native):
+    for run in (run_interpreted, run_native, run_checked):
         actual = copy.deepcopy(program.arguments)
         try:
             run(program.kernel, program.grid, program.block, *actual)
         except UndefinedNameError:
             return  # refused when compiled, even if only a path that is not taken reads the name
-        message = f"{run.__name__} {program.grid} {program.block} {actual[1:]}\n{program.text}"
+        message = f"{run} {program.grid} {program.block} {actual[1:]}\n{program.text}"
         np.testing.assert_array_equal(
             actual[0][is_defined], expected[0][is_defined], err_msg=message
         )

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Literal, Self, TypeAlias
 
+from llvmlite.binding import ffi as ffi
+
 llvm_version_info: tuple[int, ...]
 
 # An object that owns a resource of LLVM. `close` frees it early; otherwise its end does.

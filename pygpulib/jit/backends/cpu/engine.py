@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import os
 import sys
-import threading
 from functools import cache
 from typing import TYPE_CHECKING, Literal, TypeVar
 
+from pygpulib.core.locks import Lock
 from pygpulib.errors import InternalError
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def load_all(
 
 
 _library_numbers = itertools.count()
-_linker_lock = threading.Lock()
+_linker_lock = Lock()
 
 
 @cache
@@ -158,6 +159,13 @@ def _initialize() -> None:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     llvm.initialize_native_asmparser()
+    if hasattr(os, "register_at_fork"):
+        # A fork waits until no other thread is inside LLVM: locks taken there, those of llvmlite
+        # and of LLVM, would never be released in the child.
+        lock = llvm.ffi.lib._lock
+        os.register_at_fork(
+            before=lock.__enter__, after_in_parent=lock.__exit__, after_in_child=lock.__exit__
+        )
 
 
 def _compile(

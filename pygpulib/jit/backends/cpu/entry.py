@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import ctypes
 import struct
-import threading
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +20,7 @@ import numpy as np
 from pygpulib._record import field, record
 from pygpulib.core.array import ndarray
 from pygpulib.core.dtypes import DType, float16, float64, int64
+from pygpulib.core.locks import Lock
 from pygpulib.jit import types
 from pygpulib.jit.backends.cpu import engine
 from pygpulib.jit.backends.cpu.layouts import ObjectLayouts, object_layouts
@@ -358,7 +358,7 @@ class _MethodDefinition(ctypes.Structure):
 
 # The definitions must outlive every function object made from them, and there are few.
 _definitions: dict[tuple[TypeList, TypeList, bool, bool], _MethodDefinition] = {}
-_lock = threading.Lock()
+_lock = Lock()
 
 
 def _definition(

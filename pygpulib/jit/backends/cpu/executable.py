@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import sys
-import threading
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pygpulib._config import config
 from pygpulib.core.dtypes import DType
+from pygpulib.core.locks import Lock
 from pygpulib.jit.backends.cpu import engine
 from pygpulib.jit.backends.cpu.pool import KERNEL_TYPE, shared_pool
 from pygpulib.jit.backends.cpu.reports import (
@@ -87,7 +87,7 @@ class CpuKernel:
         self._sizes: dict[int, int] = {}
         self._addresses: dict[CpuVariant, int] = {}
         self._by_block: dict[tuple[int, int, int], int] = {}
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     def address(self, block: tuple[int, int, int]) -> int:
         """Return the address of the code for a block shape, compiled if need be."""

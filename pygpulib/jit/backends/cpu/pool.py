@@ -12,12 +12,12 @@ import ctypes
 import operator
 import os
 import signal
-import threading
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
 from pygpulib._config import config
+from pygpulib.core.locks import Lock
 from pygpulib.errors import ArgumentError, ArgumentTypeError
 from pygpulib.jit.backends.cpu import engine
 from pygpulib.jit.backends.cpu.pool_code import SYMBOLS, pool_text
@@ -62,13 +62,13 @@ class Pool:
         self._open_to = _OPEN_TYPE(addresses["open_to"])
         self._stop = _PLAIN_TYPE(addresses["stop"])
         self._ready = ctypes.c_int64.from_address(addresses["ready"])
+        self._lock = Lock()
         self.forget()
         atexit.register(self._stop)
         os.register_at_fork(after_in_child=self.forget)
 
     def forget(self) -> None:
         """Start over without threads, as in the child of a fork."""
-        self._lock = threading.Lock()
         self._alive = 0
         self._reset()
 
@@ -126,7 +126,7 @@ def has_native_threads() -> bool:
     return os.name == "posix" and hasattr(ctypes.CDLL(None), "pthread_create")
 
 
-_pool_lock = threading.Lock()
+_pool_lock = Lock()
 
 
 @cache
