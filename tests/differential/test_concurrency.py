@@ -228,9 +228,17 @@ def test_a_forked_child_launches_and_compiles(run_script, threads):
     body = """
 old = make(2)
 check(old, 2)
+def on_a_stream():
+    stream = cuda.stream()
+    out = cuda.device_array(640)
+    old[10, 64, stream](cuda.to_device(np.ones(640), stream), out)
+    stream.synchronize()
+    assert (out.copy_to_host() == 2).all()
+on_a_stream()
 def child():
     check(old, 2)
     check(make(5), 5)
+    on_a_stream()
     in_child(lambda: (check(old, 2), check(make(7), 7)))
 for _ in range(3):
     in_child(child)
@@ -249,8 +257,11 @@ kernel = make(2)
 check(kernel, 2)
 stop = threading.Event()
 def busy():
+    number = 100
     while not stop.is_set():
         check(kernel, 2)
+        check(make(number), number)
+        number += 1
 workers = [threading.Thread(target=busy) for _ in range(2)]
 for worker in workers:
     worker.start()
