@@ -162,6 +162,8 @@ def _dtype(ctx: Context, name: str, dtype: Operand, node: ast.AST) -> DType:
     match dtype:
         case Object(types.ScalarType() as scalar):
             return scalar.dtype
+        case Object(DType() as row):
+            return row
         case Text(text):
             return _named_dtype(ctx, name, text, node)
         case Object(np.dtype() | type() as value):
@@ -202,6 +204,8 @@ def _alignment(
             KernelTypeError,
             f"the alignment of {name} must be an integer that is a compile-time constant",
             node,
+            detail="RequireLiteralValue: the alignment must be a constant integer, not "
+            f"{inference.describe(alignment)}",
             help="use a literal, a global, or a variable of the function around the kernel",
         )
     number = int(alignment.literal)

@@ -54,6 +54,7 @@ def test_shapes_are_constants_of_all_kinds():
         (types.float32, 4),
         (types.boolean, 1),
         (types.complex128, 16),
+        (types.float16.dtype, 2),
         (np.uint16, 2),
         (np.dtype("c8"), 8),
         (int, 8),
@@ -233,8 +234,15 @@ def bad_name(a):
         (bad_alignment_odd, KernelValueError, ["alignment of cuda.shared.array is 24", "power of"]),
         (bad_alignment_small, KernelValueError, ["alignment of cuda.local.array is 4", "of 8"]),
         (bad_alignment_zero, KernelValueError, ["alignment of cuda.local.array is 0"]),
-        (bad_alignment_type, KernelTypeError, ["alignment of cuda.local.array must be an integer"]),
-        (bad_alignment_runtime, KernelTypeError, ["that is a compile-time constant"]),
+        (
+            bad_alignment_type,
+            KernelTypeError,
+            [
+                "alignment of cuda.local.array must be an integer",
+                "RequireLiteralValue: the alignment must be a constant integer, not float64",
+            ],
+        ),
+        (bad_alignment_runtime, KernelTypeError, ["that is a compile-time constant", "not int64"]),
         (bad_arguments, KernelTypeError, ["cuda.shared.array", "shape, dtype"]),
         (bad_keyword, KernelTypeError, ["cuda.shared.array", "'align'"]),
         (
