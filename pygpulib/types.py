@@ -6,22 +6,42 @@ array type, ``void(float32[:], int32)`` a signature.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pygpulib.jit.declarations import SCALAR_NAMES, Array, Tuple, TypeConstructor, UniTuple
+import numpy as np
+
+from pygpulib.errors import ArgumentTypeError
+from pygpulib.jit.declarations import (
+    SCALAR_NAMES,
+    Array,
+    NPDatetime,
+    NPTimedelta,
+    Optional,
+    Tuple,
+    TypeConstructor,
+    UniTuple,
+)
+from pygpulib.jit.elements import element_of
 from pygpulib.jit.types import (
     ArrayType,
+    CharsType,
     FunctionSignature,
     NoneType,
+    OptionalType,
+    RecordType,
     ScalarType,
+    TimeType,
     TupleType,
     Type,
+    element_type,
     none,
     void,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from numpy.typing import DTypeLike
 
     from pygpulib.core.dtypes import DType
     from pygpulib.jit.types import (
@@ -42,6 +62,55 @@ if TYPE_CHECKING:
     )
 
 globals().update(SCALAR_NAMES)
+optional = Optional
+
+
+def from_dtype(dtype: DTypeLike) -> Type:
+    """Return the type of the elements of NumPy arrays of a dtype.
+
+    Parameters
+    ----------
+    dtype : dtype-like
+        NumPy's type: of numbers, records, dates or strings of fixed length.
+
+    Returns
+    -------
+    Type
+        The type.
+
+    Raises
+    ------
+    DTypeError
+        If kernels have no such elements.
+    """
+    return element_type(element_of(np.dtype(dtype)))
+
+
+def as_dtype(type_: Type) -> np.dtype[Any]:
+    """Return NumPy's type of the elements of arrays of a type.
+
+    Parameters
+    ----------
+    type_ : Type
+        The type of a number, a record, a date or a string of fixed length.
+
+    Returns
+    -------
+    numpy.dtype
+        The type.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If NumPy has no such elements.
+    """
+    match type_:
+        case ScalarType(dtype):
+            return dtype.numpy
+        case RecordType(layout) | CharsType(layout) | TimeType(layout):
+            return layout.numpy
+        case _:
+            raise ArgumentTypeError(f"NumPy has no elements of the type {type_}")
 
 
 def _family(name: str, accepts: Callable[[DType], bool]) -> TypeConstructor:
@@ -81,12 +150,17 @@ __all__ = [
     "Float",
     "FunctionSignature",
     "Integer",
+    "NPDatetime",
+    "NPTimedelta",
     "NoneType",
+    "Optional",
+    "OptionalType",
     "ScalarType",
     "Tuple",
     "TupleType",
     "Type",
     "UniTuple",
+    "as_dtype",
     "boolean",
     "complex64",
     "complex128",
@@ -94,6 +168,7 @@ __all__ = [
     "float16",
     "float32",
     "float64",
+    "from_dtype",
     "int8",
     "int16",
     "int32",

@@ -102,6 +102,7 @@ from pygpulib.jit.intrinsics.warp import (
 from pygpulib.jit.signature import typeof
 from pygpulib.jit.transfers import In, InOut, Out
 from pygpulib.jit.types import none, void
+from pygpulib.jit.vector_types import VECTOR_TYPES
 
 if TYPE_CHECKING:
     from pygpulib.cuda import cudadrv
@@ -111,6 +112,7 @@ if TYPE_CHECKING:
 
 # Every scalar type under its long and its short names: float32, f4, double, ...
 globals().update(SCALAR_NAMES)
+globals().update(VECTOR_TYPES)
 
 __all__ = [
     "Context",
@@ -235,3 +237,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'pygpulib.cuda' has no attribute {name!r}")
     globals()[name] = found
     return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -8,7 +8,7 @@ from pygpulib._record import record
 from pygpulib.errors import LaunchTypeError, UnsupportedFeatureError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from types import FunctionType
 
 _HAS_VARARGS, _HAS_KEYWORDS = 0x04, 0x08
@@ -28,12 +28,15 @@ class Parameters:
         Values of those that may be left out.
     positional : int
         How many may be given by position.
+    rest : str
+        The parameter that takes all further positional arguments; empty if there is none.
     """
 
     kernel: str
     names: tuple[str, ...]
     defaults: Mapping[str, object]
     positional: int
+    rest: str = ""
 
     @classmethod
     def of(cls, function: FunctionType) -> Parameters:
@@ -42,23 +45,34 @@ class Parameters:
         Raises
         ------
         UnsupportedFeatureError
-            If it takes ``*args`` or ``**kwargs``.
+            If it takes ``**kwargs``, or ``*args`` and keyword-only arguments.
         """
         code = function.__code__
-        if code.co_flags & (_HAS_VARARGS | _HAS_KEYWORDS):
+        has_rest = bool(code.co_flags & _HAS_VARARGS)
+        if code.co_flags & _HAS_KEYWORDS or (has_rest and code.co_kwonlyargcount):
             raise UnsupportedFeatureError(
-                f"the kernel {function.__name__} takes *args or **kwargs",
+                f"the kernel {function.__name__} takes **kwargs, or keywords after *args",
                 help="name the parameters, or pass a tuple as one of them",
             )
         positional = code.co_argcount
         names = code.co_varnames[: positional + code.co_kwonlyargcount]
+        rest = code.co_varnames[positional] if has_rest else ""
         values = function.__defaults__ or ()
         defaults = dict(zip(names[positional - len(values) : positional], values, strict=True))
         defaults.update(function.__kwdefaults__ or {})
-        return cls(function.__name__, names, defaults, positional)
+        return cls(function.__name__, names, defaults, positional, rest)
+
+    def names_of(self, values: Sequence[object]) -> tuple[str, ...]:
+        """Return what messages call each of the values that :meth:`bind` returned."""
+        more = len(values) - len(self.names)
+        return self.names if not more else self.names + (self.rest,) * more
+
+    def accepts(self, count: int) -> bool:
+        """Return whether the parameters can stand for a number of values."""
+        return count == len(self.names) or (bool(self.rest) and count > len(self.names))
 
     def bind(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> tuple[object, ...]:
-        """Return one value per parameter.
+        """Return one value per parameter, and then the further ones.
 
         Raises
         ------
@@ -67,6 +81,9 @@ class Parameters:
         """
         if not kwargs and len(args) == len(self.names) == self.positional:
             return args
+        rest: tuple[object, ...] = ()
+        if self.rest:
+            args, rest = args[: self.positional], args[self.positional :]
         if len(args) > self.positional:
             raise LaunchTypeError(
                 f"the kernel {self.kernel} takes {self._count(self.positional)} but "
@@ -92,7 +109,7 @@ class Parameters:
                 f"the kernel {self.kernel} lacks {self._count(len(missing))}: {', '.join(missing)}",
                 detail=f"{len(given)} of {len(self.names)} were given",
             )
-        return tuple(values[name] for name in self.names)
+        return (*(values[name] for name in self.names), *rest)
 
     def _count(self, number: int) -> str:
         return f"{number} argument{'' if number == 1 else 's'}"

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
 from pygpulib.core.array import ndarray as DeviceNDArray  # noqa: N812  (numba's name)
 from pygpulib.core.creation import to_device
 from pygpulib.core.interop import as_cuda_array, is_cuda_array
-from pygpulib.core.layout import Layout
 from pygpulib.errors import ArgumentTypeError
 
 if TYPE_CHECKING:
     from pygpulib.core.stream import StreamLike
+
+AnyArray = TypeVar("AnyArray", DeviceNDArray, np.ndarray[Any, Any])
 
 __all__ = [
     "DeviceNDArray",
@@ -66,16 +67,14 @@ def auto_device(
     return to_device(np.asarray(obj), stream, copy), True
 
 
-def array_core(ary: DeviceNDArray) -> DeviceNDArray:
+def array_core(ary: AnyArray) -> AnyArray:
     """Return the view of an array with one element along axes that it only repeats along."""
     if not ary.strides or not ary.size:
         return ary
-    shape = tuple(
-        length if stride else 1 for length, stride in zip(ary.shape, ary.strides, strict=True)
-    )
-    return ary.with_layout(Layout(shape, ary.strides, 0))
+    index = tuple(slice(None) if stride else slice(1) for stride in ary.strides)
+    return cast("AnyArray", ary[index])
 
 
-def is_contiguous(ary: DeviceNDArray) -> bool:
+def is_contiguous(ary: AnyArray) -> bool:
     """Return whether the elements of an array lie packed in C order, repetitions aside."""
-    return array_core(ary).is_c_contiguous()
+    return array_core(ary).flags["C_CONTIGUOUS"]

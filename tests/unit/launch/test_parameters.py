@@ -12,6 +12,7 @@ def plain(a, b, c): ...
 def defaulted(a, b=2, c=3): ...
 def keyword_only(a, b=2, *, c, d=4): ...
 def nothing(): ...
+def with_rest(a, b=2, *more): ...
 
 
 @pytest.mark.parametrize("function", [plain, defaulted, keyword_only, nothing])
@@ -48,8 +49,23 @@ def test_messages(args, kwargs, words):
     assert all(word in str(caught.value) for word in words), str(caught.value)
 
 
-def test_variable_arguments_are_refused():
-    def kernel(*args): ...
+def test_more_arguments_than_parameters():
+    parameters = Parameters.of(with_rest)
+    assert parameters.bind((1,), {}) == (1, 2)
+    assert parameters.bind((1, 5, 6, 7), {}) == (1, 5, 6, 7)
+    assert parameters.bind((), {"a": 8}) == (8, 2)
+    assert parameters.names_of((1, 5, 6, 7)) == ("a", "b", "more", "more")
+    assert [count for count in range(5) if parameters.accepts(count)] == [2, 3, 4]
+    assert [count for count in range(5) if Parameters.of(defaulted).accepts(count)] == [3]
+    with pytest.raises(LaunchTypeError, match="lacks 1 argument: a"):
+        parameters.bind((), {})
 
-    with pytest.raises(UnsupportedFeatureError, match=r"kernel takes \*args or \*\*kwargs"):
-        Parameters.of(kernel)
+
+def test_keywords_of_any_name_are_refused():
+    def keywords(a, **more): ...
+    def after_rest(*rest, b): ...
+
+    with pytest.raises(UnsupportedFeatureError, match=r"kernel keywords takes \*\*kwargs"):
+        Parameters.of(keywords)
+    with pytest.raises(UnsupportedFeatureError, match=r"kernel after_rest takes .* after \*args"):
+        Parameters.of(after_rest)

@@ -100,7 +100,9 @@ def test_numbers_declared_as_arrays():
             out[i] = x[i] + offset[0]
 
     x = np.arange(6, dtype=np.int32).reshape(2, 3)
-    np.testing.assert_array_equal(shift(x, np.array([10, 20], np.int32)), x + [[10], [20]])
+    np.testing.assert_array_equal(
+        shift(x, np.array([10, 20], np.int32)), x + np.array([[10], [20]])
+    )
     out = np.zeros(3, np.int32)
     assert shift(x[0], np.array([5], np.int32), out=out) is out
     np.testing.assert_array_equal(out, [5, 6, 7])
@@ -141,7 +143,7 @@ def test_refuses_wrong_calls():
 
 
 def test_refuses_wrong_declarations():
-    with pytest.raises(TypeError, match="cannot return values: .* specifies int32 return type"):
+    with pytest.raises(TypeError, match=r"cannot return values: .* specifies int32 return type"):
         guvectorize(["int32(int32[:], int32[:])"], "(n)->(n)")
     with pytest.raises(TypeError, match="options are not supported: 'colour', 'size'"):
         guvectorize(["(f8[:], f8[:])"], "(n)->(n)", colour=1, size=2)

@@ -1,0 +1,105 @@
+import numpy as np
+import pytest
+
+from pygpulib import cuda
+from pygpulib.jit.transfers import wrap_arg
+
+
+@cuda.jit
+def add_one(a):
+    i = cuda.grid(1)
+    if i < a.size:
+        a[i] += 1
+
+
+def test_in_keeps_what_the_host_has():
+    values = np.arange(3.0)
+    for _ in range(4):  # the short cut of later launches too
+        add_one[1, 3](cuda.In(values))
+    assert values.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("wrapper", [cuda.InOut, cuda.Out, lambda values: values])
+def test_others_bring_results_back(wrapper):
+    values = np.arange(3.0)
+    for _ in range(4):
+        add_one[1, 3](wrapper(values))
+    assert values.tolist() == [4, 5, 6]
+
+
+def test_device_arrays_are_worked_on_in_place():
+    device = cuda.to_device(np.arange(3.0))
+    add_one[1, 3](cuda.In(device))
+    add_one[1, 3](cuda.InOut(device))
+    assert device.copy_to_host().tolist() == [2, 3, 4]
+
+
+def test_sequences_are_copied():
+    values = [1.0, 2.0]
+    add_one[1, 2](cuda.InOut(values))
+    assert values == [1.0, 2.0]
+
+
+def test_repr():
+    assert repr(cuda.In(3)) == "In(3)"
+
+
+def test_wrap_arg():
+    values = np.zeros(2)
+    assert type(wrap_arg(values, default=cuda.In)) is cuda.In
+    assert type(wrap_arg(values)) is cuda.InOut
+    out = cuda.Out(values)
+    assert wrap_arg(out, default=cuda.In) is out
+    device = cuda.to_device(values)
+    assert wrap_arg(device, default=cuda.In) is device
+
+
+class Polar:
+    """A point that kernels see as two numbers."""
+
+    def __init__(self, radius, angle):
+        self.radius = radius
+        self.angle = angle
+
+
+def test_extensions_change_arguments_last_one_first():
+    log = []
+
+    class Double:
+        def prepare_args(self, ty, val, stream, retr):
+            log.append((str(ty), val))
+            retr.append(lambda: log.append("after"))
+            return cuda.float64, val * 2
+
+    class Negate:
+        def prepare_args(self, ty, val, **kwargs):
+            return ty, -val
+
+    @cuda.jit
+    def store(out, value):
+        out[0] = value
+
+    store.extensions.extend([Double(), Negate()])
+    out = np.zeros(1)
+    store[1, 1](out, 3)
+    store[1, 1](out, 4)
+    assert log[1] == ("int64", -3)
+    assert log[2:4] == ["after", "after"]
+
+
+def test_extensions_can_keep_arrays_from_coming_back():
+    class DefaultIn:
+        def prepare_args(self, ty, val, **kwargs):
+            return ty, wrap_arg(val, default=cuda.In)
+
+    @cuda.jit
+    def clear(a):
+        a[0] = 0
+
+    clear.extensions.append(DefaultIn())
+    values = np.ones(1)
+    for _ in range(3):
+        clear[1, 1](values)
+    assert values[0] == 1
+    clear[1, 1](cuda.InOut(values))
+    assert values[0] == 0
