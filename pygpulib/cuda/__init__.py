@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from pygpulib import errors, types
+from pygpulib.cuda import cg
 from pygpulib.cuda.decorators import (
     jit,
 )
@@ -133,6 +134,7 @@ __all__ = [
     "blockIdx",
     "brev",
     "cbrt",
+    "cg",
     "close",
     "clz",
     "const",

@@ -19,6 +19,8 @@ from pygpulib.errors import (
 from pygpulib.jit import types
 from pygpulib.jit.backends.protocol import find_backend
 from pygpulib.jit.declarations import parse_signature
+from pygpulib.jit.ir import ops as ir
+from pygpulib.jit.ir.rewrite import walk
 from pygpulib.jit.launch import LaunchConfig, make_config, pack_arguments
 from pygpulib.jit.options import CompileOptions
 from pygpulib.jit.overloads import TypeList, find_overload
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from types import FunctionType
 
     from pygpulib.jit.backends.protocol import CompiledKernel, Launcher
-    from pygpulib.jit.ir import ops as ir
 
 # Threads per block where the user leaves the choice to us.
 _DEFAULT_BLOCK = 256
@@ -38,6 +39,10 @@ _DEFAULT_BLOCK = 256
 # How many configurations a kernel remembers, and how many short cuts one configuration.
 _MAX_CONFIGURED = 128
 _MAX_SHORT_CUTS = 4
+
+
+# Blocks that wait for the grid take memory, some kilobytes each, and nothing else.
+_MAX_WAITING_BLOCKS = 65_535
 
 
 @record(eq=True)
@@ -57,6 +62,34 @@ class Specialization:
     parameter_types: TypeList
     function: ir.Function
     compiled: CompiledKernel
+
+    @property
+    def cooperative(self) -> bool:
+        """Whether its blocks wait for each other."""
+        bodies = [part.body for part in (self.function, *self.function.callees)]
+        return any(
+            isinstance(op, ir.Barrier) and op.kind is ir.BarrierKind.GRID
+            for body in bodies
+            for op in walk(body)
+        )
+
+    def max_cooperative_grid_blocks(self, blockdim: object, dynsmem: int = 0) -> int:
+        """Return how many blocks can wait for each other.
+
+        Parameters
+        ----------
+        blockdim : int or tuple of int
+            Threads of a block.
+        dynsmem : int
+            Dynamic shared memory of a block in bytes.
+
+        Returns
+        -------
+        int
+            On a processor, what it has memory for; larger grids may run as well.
+        """
+        make_config(1, blockdim, 0, dynsmem)
+        return _MAX_WAITING_BLOCKS
 
 
 def _compile(

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pygpulib.core.dtypes import DType, bool_
+from pygpulib.errors import UnsupportedFeatureError
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.ops import BarrierKind
 from pygpulib.jit.ir.rewrite import blocks_of, operands_of, results_of, walk
@@ -37,6 +38,18 @@ def block_barriers(function: ir.Function) -> list[ir.Barrier]:
     return [
         op for op in walk(function.body) if isinstance(op, ir.Barrier) and op.kind in STOPPING_KINDS
     ]
+
+
+def refuse_barriers_in_callees(function: ir.Function) -> None:
+    """Raise an error if a recursive function has a barrier: no frame of it could be resumed."""
+    for callee in function.callees:
+        for barrier in block_barriers(callee):
+            raise UnsupportedFeatureError(
+                f"{barrier.span}: a barrier in a function that calls itself is not supported on "
+                "the CPU",
+                span=barrier.span,
+                help="wait in the kernel, or write the recursion as a loop",
+            )
 
 
 def is_cooperative(function: ir.Function) -> bool:

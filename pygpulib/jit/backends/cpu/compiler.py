@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pygpulib._config import config
-from pygpulib.jit.backends.cpu.barriers import is_cooperative
+from pygpulib.jit.backends.cpu.barriers import is_cooperative, refuse_barriers_in_callees
 from pygpulib.jit.backends.cpu.emit import emit_kernel
 from pygpulib.jit.backends.cpu.executable import CpuKernel
 from pygpulib.jit.backends.cpu.lane_choice import choose_axes, choose_width, spins
@@ -66,6 +66,7 @@ def compile_kernel(function: ir.Function, compile_function: CompileFunction) -> 
     CpuKernel
         It is compiled when it is launched, for the shapes of the blocks it is launched with.
     """
+    refuse_barriers_in_callees(function)
     expanded = expand_intrinsics(function, _lowering, compile_function, _BODIES)
     prepared = run_passes(expanded, _CPU_PASSES, verify=config.verify_ir)
     return CpuKernel(
