@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pygpulib.core import dtypes
 from pygpulib.errors import ArgumentTypeError
 from pygpulib.jit.declarations import (
     SCALAR_NAMES,
@@ -26,6 +27,7 @@ from pygpulib.jit.types import (
     ArrayType,
     CharsType,
     FunctionSignature,
+    LiteralType,
     NoneType,
     OptionalType,
     RecordType,
@@ -129,6 +131,16 @@ Float = _family("Floating-point", lambda dtype: dtype.is_float)
 Complex = _family("Complex", lambda dtype: dtype.is_complex)
 
 
+def _literal(value: int) -> LiteralType:
+    """Return the type of a number whose value is known."""
+    return LiteralType(dtypes.bool_ if isinstance(value, bool) else dtypes.int64, value)
+
+
+Literal = TypeConstructor(LiteralType, _literal)
+IntegerLiteral = TypeConstructor(LiteralType, _literal, lambda type_: type_.dtype.is_integer)
+BooleanLiteral = TypeConstructor(LiteralType, _literal, lambda type_: type_.dtype.is_bool)
+
+
 def _domain(accepts: Callable[[DType], bool]) -> frozenset[ScalarType | DType]:
     """Return the scalar types of a kind, also as the dtypes that ``ArrayType.dtype`` gives."""
     found = [type_ for type_ in SCALAR_NAMES.values() if accepts(type_.dtype)]
@@ -146,10 +158,13 @@ __all__ = [
     "Array",
     "ArrayType",
     "Boolean",
+    "BooleanLiteral",
     "Complex",
     "Float",
     "FunctionSignature",
     "Integer",
+    "IntegerLiteral",
+    "Literal",
     "NPDatetime",
     "NPTimedelta",
     "NoneType",

@@ -106,7 +106,7 @@ from pygpulib.jit.types import none, void
 from pygpulib.jit.vector_types import VECTOR_TYPES
 
 if TYPE_CHECKING:
-    from pygpulib.cuda import cudadrv
+    from pygpulib.cuda import cudadrv, extending
     from pygpulib.cuda.cudadrv import devicearray
     from pygpulib.vectorize import Reduce, guvectorize, vectorize
     from pygpulib.vectorize import Reduce as reduce  # noqa: N813
@@ -152,6 +152,7 @@ __all__ = [
     "errors",
     "event",
     "event_elapsed_time",
+    "extending",
     "external_stream",
     "ffs",
     "fma",
@@ -225,14 +226,15 @@ _LAZY = {
     "vectorize": "pygpulib.vectorize.decorators",
     "devicearray": "pygpulib.cuda.cudadrv",
 }
+_SUBMODULES = ("cudadrv", "extending")
 
 
 def __getattr__(name: str) -> object:
     """Import what is asked for, so that importing the module stays cheap."""
     if name == "reduce":
         found: object = __getattr__("Reduce")
-    elif name == "cudadrv":
-        found = import_module("pygpulib.cuda.cudadrv")
+    elif name in _SUBMODULES:
+        found = import_module(f"pygpulib.cuda.{name}")
     elif name in _LAZY:
         found = getattr(import_module(_LAZY[name]), name)
     else:

@@ -10,6 +10,7 @@ import numpy as np
 from pygpulib.core import dtypes
 from pygpulib.errors import ArgumentError, ArgumentTypeError, DTypeError
 from pygpulib.jit import types
+from pygpulib.jit.elements import TimeLayout, element_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -146,10 +147,35 @@ def _scalar_names() -> dict[str, types.ScalarType]:
 SCALAR_NAMES: dict[str, types.ScalarType] = _scalar_names()
 """Every name of a scalar type, numba's short ones included."""
 
+
+def _make_optional_type(inner: object) -> types.OptionalType:
+    """Return the type of a value that may be None."""
+    return types.OptionalType(parse_type(inner))
+
+
+def _make_date_type(unit: str) -> types.TimeType:
+    """Return the type of dates with a unit, such as ``"s"``."""
+    return types.TimeType(TimeLayout("M", *np.datetime_data(np.dtype(f"M8[{unit}]"))))
+
+
+def _make_span_type(unit: str) -> types.TimeType:
+    """Return the type of spans of time with a unit, such as ``"s"``."""
+    return types.TimeType(TimeLayout("m", *np.datetime_data(np.dtype(f"m8[{unit}]"))))
+
+
+Optional = TypeConstructor(types.OptionalType, _make_optional_type)
+NPDatetime = TypeConstructor(types.TimeType, _make_date_type, lambda time: time.layout.kind == "M")
+NPTimedelta = TypeConstructor(types.TimeType, _make_span_type, lambda time: time.layout.kind == "m")
+
+
 _CONSTRUCTORS: dict[str, Callable[..., types.Type]] = {
     "Array": Array,
     "Tuple": Tuple,
     "UniTuple": UniTuple,
+    "Optional": Optional,
+    "optional": Optional,
+    "NPDatetime": NPDatetime,
+    "NPTimedelta": NPTimedelta,
 }
 
 _NAMES: dict[str, object] = {
@@ -197,7 +223,8 @@ def parse_type(declared: object) -> types.Type:
             return declared
     try:
         if isinstance(declared, dtypes.DType | np.dtype | type):
-            return types.scalar_type(dtypes.from_numpy(declared))  # type: ignore[arg-type]
+            dtype = declared.numpy if isinstance(declared, dtypes.DType) else np.dtype(declared)
+            return types.element_type(element_of(dtype))
     except DTypeError as cause:
         raise ArgumentTypeError(f"{declared!r} is not a type that kernels know") from cause
     raise ArgumentTypeError(f"{declared!r} is not a type", help=_HELP)

@@ -19,6 +19,7 @@ from pygpulib.core.stream import stream_handle
 from pygpulib.errors import LaunchError, LaunchTypeError
 from pygpulib.jit import types
 from pygpulib.jit.backends.protocol import HEADER_WORDS
+from pygpulib.jit.signature import address_of_record
 
 if TYPE_CHECKING:
     from pygpulib.core.dtypes import DType
@@ -182,8 +183,8 @@ def _words(type_: types.Type, value: object) -> Iterator[int]:
         case types.NoneType():
             return
         case types.RecordType():
-            assert isinstance(value, np.void)
-            yield int(np.frombuffer(value, np.uint8).ctypes.data)
+            assert isinstance(value, np.void | ndarray)
+            yield address_of_record(value) if isinstance(value, np.void) else value.address
         case types.TimeType():
             yield int(np.asarray(value).astype(type_.layout.numpy).view(np.int64)) & _MASK
         case types.EnumType(cls):

@@ -136,6 +136,8 @@ def _type_of_array(array: np.ndarray[Any, Any], where: _Place) -> types.Type:
 
 
 def _type_of_device_array(array: ndarray, where: _Place) -> types.Type:
+    if array.dtype.names is not None and not array.shape:
+        return _type_of_device_record(array, where)
     if array.host_view is not None:
         return _type_of_array(array.host_view, where)
     layout = "C" if array.is_c_contiguous() else "F" if array.is_f_contiguous() else "A"
@@ -164,23 +166,30 @@ def _type_of_int(value: int, where: _Place) -> types.Type:
 _TypeRule = Callable[[Any, _Place], types.Type]
 
 
+def _type_of_device_record(array: ndarray, where: _Place) -> types.Type:
+    """Return the type of an array without axes: what indexing an array of records gives."""
+    layout = _checked(_record_layout(array.dtype, where), array.address, ())
+    assert isinstance(layout, RecordLayout)
+    return types.RecordType(layout, readonly=array.buffer.is_readonly)
+
+
 def _type_of_record(value: np.void, where: _Place) -> types.Type:
     """Return the type of a record that lies in an array, or by itself."""
-    if value.dtype.names is None:
-        raise LaunchTypeError(
-            f"{where} is a NumPy scalar of dtype {value.dtype}, which kernels do not take"
-        )
+    layout = _checked(_record_layout(value.dtype, where), address_of_record(value), ())
+    assert isinstance(layout, RecordLayout)
+    return types.RecordType(layout, readonly=not value.flags.writeable)
+
+
+def _record_layout(dtype: np.dtype[Any], where: _Place) -> RecordLayout:
     try:
-        element = element_of(value.dtype)
+        element = element_of(dtype)
     except DTypeError as cause:
         raise LaunchTypeError(
-            f"{where} is a record of dtype {value.dtype}, which kernels do not take",
+            f"{where} is a record of dtype {dtype}, which kernels do not take",
             detail=cause.problem,
         ) from cause
     assert isinstance(element, RecordLayout)
-    layout = _checked(element, address_of_record(value), ())
-    assert isinstance(layout, RecordLayout)
-    return types.RecordType(layout, readonly=not value.flags.writeable)
+    return element
 
 
 def address_of_record(value: np.void) -> int:

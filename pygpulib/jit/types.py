@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 import numpy as np
 
-from pygpulib._record import record
+from pygpulib._record import field, record
 from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
 from pygpulib.errors import ArgumentError
@@ -111,6 +111,16 @@ def _array_of(element: Element, index: object) -> ArrayType:
             raise ArgumentError(f"a step of {part.step} in an array type is not supported")
     layout = "C" if unit[-1] else "F" if unit[0] else "A"
     return ArrayType(element, len(slices), layout)
+
+
+@record(eq=True)
+class LiteralType(ScalarType):
+    """A number whose value is known; what overloads may ask for."""
+
+    literal_value: int
+
+    def __str__(self) -> str:
+        return f"literal {self.literal_value}"
 
 
 @record(eq=True)
@@ -264,14 +274,14 @@ class EnumType(Type):
 
 @record(eq=True)
 class VectorType(Type):
-    """A short vector of numbers, such as ``float32x4``; called, it makes one in a kernel."""
+    """A short vector of numbers, such as ``float32x4``; called, it makes one in a kernel.
+
+    ``aliases`` are its other names, which do not tell types apart.
+    """
 
     dtype: DType
     count: int
-
-    @property
-    def __name__(self) -> str:
-        return str(self)
+    aliases: tuple[str, ...] = field(default_factory=tuple, compare=False)
 
     def __str__(self) -> str:
         return f"{self.dtype}x{self.count}"

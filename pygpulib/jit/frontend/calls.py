@@ -13,11 +13,12 @@ import numpy as np
 
 from pygpulib.core import dtypes
 from pygpulib.errors import DTypeError, KernelTypeError, UnsupportedSyntaxError
-from pygpulib.jit import types
+from pygpulib.jit import extensions, types
 from pygpulib.jit.frontend import (
     arrays,
     atomic_calls,
     builtins,
+    casts,
     comparisons,
     cooperative,
     datetimes,
@@ -30,6 +31,7 @@ from pygpulib.jit.frontend import (
     methods,
     operators,
     optionals,
+    overloading,
     printing,
     synchronization,
     tuples,
@@ -64,6 +66,7 @@ from pygpulib.jit.ir.intrinsic import Intrinsic, find_intrinsic
 _LOADED = (
     atomic_calls,
     builtins,
+    casts,
     catalogue,
     cooperative,
     datetimes,
@@ -162,6 +165,9 @@ def _call_object(
     handler = find_handler(value)
     if handler is not None:
         return handler(ctx, args, kwargs, node)
+    overloads = extensions.find_function(value)
+    if overloads:
+        return overloading.call(ctx, function_name(value), overloads, args, kwargs, node)
     if find_intrinsic(value) is not None:
         no_keywords(ctx, value, kwargs, node)
         return apply_function(ctx, value, args, node)
@@ -222,7 +228,9 @@ def device_function(value: object) -> Callable[..., object] | None:
     if callable(getattr(value, "py_func", None)):
         assert callable(value)
         return value
-    if isinstance(value, FunctionType) and value.__module__.startswith("pygpulib."):
+    if isinstance(value, FunctionType) and (
+        value.__module__.startswith("pygpulib.") or extensions.is_jitable(value)
+    ):
         return value
     return None
 

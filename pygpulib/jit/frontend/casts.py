@@ -1,8 +1,9 @@
-"""The same bits read as another type: ``view``."""
+"""Types as values, and the same bits read as another type: ``numpy.dtype``, ``view``."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -12,10 +13,31 @@ from pygpulib.core.dtypes import DType
 from pygpulib.errors import DTypeError, KernelTypeError
 from pygpulib.jit import types
 from pygpulib.jit.elements import Element, TimeLayout, element_alignment, element_of
-from pygpulib.jit.frontend import arrays, inference, integers
+from pygpulib.jit.frontend import arrays, calls, inference, integers
 from pygpulib.jit.frontend.context import Context
-from pygpulib.jit.frontend.values import Array, Complex, Number, Operand, Time
+from pygpulib.jit.frontend.functions import bind, register
+from pygpulib.jit.frontend.values import Array, Complex, Number, Object, Operand, Text, Time
 from pygpulib.jit.ir import ops as ir
+
+
+@register(np.dtype)
+def _dtype(
+    ctx: Context, args: Sequence[Operand], kwargs: Mapping[str, Operand], node: ast.AST
+) -> Operand:
+    (given,) = bind(ctx, "numpy.dtype", ("dtype",), 1, args, kwargs, node)
+    wanted = given.text if isinstance(given, Text) else getattr(given, "value", None)
+    if not isinstance(given, Text | Object) or not isinstance(wanted, str | type | np.dtype):
+        assert given is not None
+        calls.fail_types(ctx, "numpy.dtype", [given], node)
+    try:
+        return Object(np.dtype(wanted))
+    except TypeError:
+        ctx.fail(
+            KernelTypeError,
+            f"numpy.dtype does not take {inference.describe(given)}",
+            node,
+            help="use the name of a dtype, such as 'float32'",
+        )
 
 
 def view(

@@ -12,6 +12,7 @@ from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
 from pygpulib.errors import DTypeError, KernelTypeError, KernelValueError
 from pygpulib.jit import types
+from pygpulib.jit.elements import Element, element_of
 from pygpulib.jit.frontend import expressions, inference, integers
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.functions import Arguments, Keywords, bind, register
@@ -36,7 +37,7 @@ def _shared_array(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST
 
 
 def _shared_memory(
-    ctx: Context, size_bytes: int, alignment: int, dtype: DType, node: ast.AST
+    ctx: Context, size_bytes: int, alignment: int, dtype: Element, node: ast.AST
 ) -> ir.Value:
     """Return the memory of a call, which is the same wherever the call is inlined.
 
@@ -70,7 +71,7 @@ def _local_array(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST)
     return _packed(ctx, pointer, [integers.literal(ctx, extent) for extent in shape], dtype)
 
 
-def _packed(ctx: Context, pointer: ir.Value, shape: list[Number], dtype: DType) -> Array:
+def _packed(ctx: Context, pointer: ir.Value, shape: list[Number], dtype: Element) -> Array:
     """Return a C-contiguous array."""
     strides: list[ir.Value] = []
     stride = integers.literal(ctx, dtype.size_bytes)
@@ -103,7 +104,7 @@ def _array_like(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) 
 
 def _arguments(
     ctx: Context, name: str, args: Arguments, kwargs: Keywords, node: ast.AST
-) -> tuple[tuple[int, ...], DType, int]:
+) -> tuple[tuple[int, ...], Element, int]:
     """Return shape, dtype and alignment."""
     given = bind(ctx, name, ("shape", "dtype", "alignment"), 2, args, kwargs, node)
     shape, dtype, alignment = given
@@ -158,17 +159,19 @@ def _check_extents(ctx: Context, name: str, shape: tuple[int, ...], node: ast.AS
             )
 
 
-def _dtype(ctx: Context, name: str, dtype: Operand, node: ast.AST) -> DType:
+def _dtype(ctx: Context, name: str, dtype: Operand, node: ast.AST) -> Element:
     match dtype:
         case Object(types.ScalarType() as scalar):
             return scalar.dtype
+        case Object(types.RecordType(layout) | types.TimeType(layout) | types.CharsType(layout)):
+            return layout
         case Object(DType() as row):
             return row
         case Text(text):
             return _named_dtype(ctx, name, text, node)
         case Object(np.dtype() | type() as value):
             try:
-                return dtypes.from_numpy(value)
+                return element_of(np.dtype(value))
             except DTypeError as error:
                 ctx.fail(KernelTypeError, f"{name}: {error.problem}", node, detail=error.detail)
         case _:
@@ -180,10 +183,10 @@ def _dtype(ctx: Context, name: str, dtype: Operand, node: ast.AST) -> DType:
             )
 
 
-def _named_dtype(ctx: Context, name: str, text: str, node: ast.AST) -> DType:
+def _named_dtype(ctx: Context, name: str, text: str, node: ast.AST) -> Element:
     try:
-        return dtypes.from_numpy(text)
-    except DTypeError:
+        return element_of(np.dtype(text))
+    except (DTypeError, TypeError):
         names = ", ".join(row.name for row in dtypes.ALL_DTYPES)
         ctx.fail(
             KernelTypeError,
@@ -194,10 +197,10 @@ def _named_dtype(ctx: Context, name: str, text: str, node: ast.AST) -> DType:
 
 
 def _alignment(
-    ctx: Context, name: str, alignment: Operand | None, dtype: DType, node: ast.AST
+    ctx: Context, name: str, alignment: Operand | None, dtype: Element, node: ast.AST
 ) -> int:
     if alignment is None or isinstance(alignment, NoneValue):
-        return dtype.size_bytes
+        return _natural_alignment(dtype)
     is_number = isinstance(alignment, Number) and alignment.dtype.is_integer
     if not isinstance(alignment, Number) or not is_number or alignment.literal is None:
         ctx.fail(
@@ -217,4 +220,8 @@ def _alignment(
             detail=f"Alignment must be a power of two and a multiple of {_MIN_ALIGNMENT}",
             help="use 8, 16, 32, ...",
         )
-    return max(number, dtype.size_bytes)
+    return max(number, _natural_alignment(dtype))
+
+
+def _natural_alignment(element: Element) -> int:
+    return element.size_bytes if isinstance(element, DType) else element.alignment

@@ -18,6 +18,7 @@ from pygpulib.jit.frontend import (
     expressions,
     inline,
     loops,
+    methods,
     optionals,
     records,
     scope,
@@ -98,7 +99,7 @@ def _store_attribute(
     owner = optionals.plain(ctx, owner)
     if isinstance(owner, Record):
         records.store_attribute(ctx, owner, name, value, node)
-    elif isinstance(owner, Array) and isinstance(owner.type.element, RecordLayout):
+    elif _has_fields(owner):
         arrays.store(ctx, owner, Text(name), value, node)
     else:
         ctx.fail(
@@ -107,6 +108,10 @@ def _store_attribute(
             node,
             help="assign to a variable, to an element of an array, or to a field of a record",
         )
+
+
+def _has_fields(operand: Operand) -> bool:
+    return isinstance(operand, Array) and isinstance(operand.type.element, RecordLayout)
 
 
 def _unpack(ctx: Context, targets: Sequence[ast.expr], operand: Operand, node: ast.expr) -> None:
@@ -173,8 +178,8 @@ def _compile_augmented(ctx: Context, node: ast.AugAssign) -> None:
         case ast.Attribute(owner, name) as target:
             record = expressions.evaluate(ctx, owner)
             value: Operand = NoneValue()
-            if isinstance(record, Record):
-                value = _combine(ctx, records.attribute(ctx, record, name, target), node)
+            if isinstance(record, Record) or _has_fields(record):
+                value = _combine(ctx, methods.attribute(ctx, record, name, target), node)
             _store_attribute(ctx, record, name, value, target)
 
 
