@@ -226,7 +226,7 @@ _LAZY = {
     "vectorize": "pygpulib.vectorize.decorators",
     "devicearray": "pygpulib.cuda.cudadrv",
 }
-_SUBMODULES = ("cudadrv", "extending")
+_SUBMODULES = ("cudadrv", "extending", "random")
 
 
 def __getattr__(name: str) -> object:

@@ -1,0 +1,1 @@
+"""Random numbers in the kernel language."""
