@@ -9,7 +9,7 @@ import ast
 from typing import NoReturn
 
 from pygpulib.core import dtypes
-from pygpulib.errors import KernelTypeError, UnsupportedSyntaxError
+from pygpulib.errors import KernelTypeError, Span, UnsupportedSyntaxError
 from pygpulib.jit.frontend import control, expressions, faults, inference
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.printing import Message
@@ -83,18 +83,24 @@ def _append_raise(
 ) -> None:
     """End the thread; without ``debug`` nobody is told."""
     span = ctx.span(node)
-    if message.text is not None:
-        entry = ir.ErrorEntry(cls, message.text, span)
-        if entry not in ctx.errors:
-            ctx.errors.append(entry)
-        ctx.builder.append(ir.Raise(ctx.errors.index(entry), span=span))
-        return
     details = tuple(message.operands)
     if len(details) > faults.MAX_DETAILS:
         _fail_length(ctx, len(details), node)
-    # Another entry may be equal, and have details of other types.
-    ctx.errors.append(ir.ErrorEntry(cls, _template(message), span))
-    ctx.builder.append(ir.Raise(len(ctx.errors) - 1, details, span=span))
+    ctx.builder.append(ir.Raise(_number(ctx, cls, message, span), details, span=span))
+
+
+def _number(ctx: Context, cls: type[Exception], message: Message, span: Span) -> int | None:
+    """Return the number of an exception in the table of errors."""
+    if not ctx.options.debug:
+        return None
+    if message.text is None:
+        # An equal entry may have details of other types.
+        ctx.errors.append(ir.ErrorEntry(cls, _template(message), span))
+        return len(ctx.errors) - 1
+    entry = ir.ErrorEntry(cls, message.text, span)
+    if entry not in ctx.errors:
+        ctx.errors.append(entry)
+    return ctx.errors.index(entry)
 
 
 def _fail_length(ctx: Context, count: int, node: ast.AST) -> NoReturn:

@@ -530,13 +530,12 @@ class Unreachable(_Op):
 
 @record
 class Raise(_Op):
-    """End this thread with an error.
+    """End this thread with an error, which the host raises after the launch.
 
-    Where exceptions are on, the host raises it after the launch; else the thread just ends.
-    ``code`` numbers an entry of the function's error table.
+    ``code`` numbers an entry of the kernel's error table; without one, the thread just ends.
     """
 
-    code: int
+    code: int | None
     details: tuple[Value, ...] = ()
     effect: ClassVar[Effect] = Effect.WRITE
     is_terminator: ClassVar[bool] = True

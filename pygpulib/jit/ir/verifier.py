@@ -189,7 +189,8 @@ class _Verifier:
             case ir.Return():
                 self._check_values(op.values, targets.return_, "a function")
             case ir.Raise():
-                expect(0 <= op.code < self._error_count, "the error table has no such entry")
+                exists = op.code is None or 0 <= op.code < self._error_count
+                expect(exists, "the error table has no such entry")
             case _:
                 pass
 

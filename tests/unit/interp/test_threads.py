@@ -248,6 +248,19 @@ def test_first_exception_is_recorded_and_ends_its_thread_only():
     assert out.tolist() == [2, 2, 0, 0]
 
 
+def test_threads_may_end_without_an_exception():
+    kernel = Arrays(I64)
+    b = kernel.b
+    is_late = b.compare(ir.CompareKind.GE, kernel.tid, b.constant(2, I64))
+    kernel.when(is_late, lambda: b.append(ir.Raise(None)))
+    kernel.store(0, b.constant(1, I64))
+    function = kernel.function()
+    verify(function)
+    out = np.zeros(4, np.int64)
+    assert run(function, 1, 4, [out]).fault is None
+    assert out.tolist() == [1, 1, 0, 0]
+
+
 def test_threads_that_raised_do_not_hold_up_a_barrier():
     kernel = Arrays(I64)
     b = kernel.b

@@ -30,6 +30,8 @@ def emit_raise(gang: Gang, op: ir.Raise) -> None:
     if gang.raised is not None:
         old = code.load(gang.raised, gang.mask_type)
         code.store(gang.raised, gang.mask_type, gang.mask_or(old, gang.mask_text(gang.mask)))
+    if op.code is None:
+        return
     test, done = code.new_label("test"), code.new_label("on")
     code.branch_if(gang.any_lane(gang.mask), test, done)
     code.label(test)

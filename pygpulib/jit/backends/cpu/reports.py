@@ -50,7 +50,7 @@ def detail_types(function: ir.Function) -> dict[int, Sequence[ir.Type]]:
         op.code: [value.type for value in op.details]
         for part in (function, *function.callees)
         for op in walk(part.body)
-        if isinstance(op, ir.Raise)
+        if isinstance(op, ir.Raise) and op.code is not None
     }
 
 

@@ -148,7 +148,7 @@ class Machine:
 
     def _raise(self, op: ir.Raise, frame: Frame, mask: Mask) -> None:
         self._state.alive &= ~mask
-        if self._state.outcome.fault is None:
+        if op.code is not None and self._state.outcome.fault is None:
             lane = _first(mask)
             block, thread = self._state.lanes.place(lane)
             details = tuple(value[lane].item() for value in frame.read(op.details))
