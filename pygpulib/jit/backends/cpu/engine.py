@@ -223,11 +223,12 @@ def _optimize(
     if optimization >= 2:
         builder.getModulePassManager().run(module, builder)
     elif optimization == 1:
+        # Without NewGVN: it finds nothing here that code generation does not, and it ends the
+        # process in an assertion for some kernels with many loops.
         passes = llvm.create_new_module_pass_manager()
         passes.add_always_inliner_pass()
         passes.add_sroa_pass()
         passes.add_simplify_cfg_pass()
         passes.add_instruction_combine_pass()
-        passes.add_new_gvn_pass()
         passes.add_simplify_cfg_pass()
         passes.run(module, builder)
