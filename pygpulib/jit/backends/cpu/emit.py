@@ -67,12 +67,12 @@ def emit_kernel(function: ir.Function, variant: CpuVariant, target: CpuTarget, n
     code = Code()
     walk = Walk(code, variant)
     program = Program(code, function, variant, walk, callees)
-    program.write_launch()
     workspace, memory = None, ""
     if uses_shared(function):
         workspace = Workspace(code, walk, program.gang.shared_places, frame_bytes=0)
         memory = workspace.allocate()
         program.gang.shared = workspace.shared
+    program.write_launch()
 
     def run_gang(threads: Coordinates) -> None:
         program.set_threads(threads)
@@ -102,6 +102,7 @@ def _emit_resumable(
     frame = Frame(inner, frozenset(), split, numbers)
     program = Program(inner, function, variant, Walk(inner, variant), callees)
     program.gang.frame, program.gang.is_split = frame, True
+    program.gang.shared = "%shared"
     program.write_launch()
     # Only what the program itself computes can be out of reach behind a barrier.
     frame.crossing = find_crossing(function, split) - program.gang.values.keys()

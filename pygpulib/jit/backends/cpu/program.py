@@ -107,7 +107,9 @@ class Program:
         for op in self.function.body.ops[:-1]:
             is_known = all(value in known for value in operands_of(op))
             is_launch = isinstance(op, ir.ReadRegister) and op.register in _LAUNCH
-            if is_launch or (is_known and is_pure(op) and not isinstance(op, ir.ReadRegister)):
+            is_shared = isinstance(op, ir.Allocate) and op.space is ir.AddressSpace.SHARED
+            is_computed = is_known and is_pure(op) and not isinstance(op, ir.ReadRegister)
+            if is_launch or is_shared or is_computed:
                 emit_simple(self.gang, op)
                 known.update(results_of(op))
                 done.add(op)

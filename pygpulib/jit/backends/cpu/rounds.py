@@ -60,7 +60,6 @@ class Rounds:
         code, gang = program.code, program.gang
         frame = gang.frame
         assert frame is not None
-        gang.shared = "%shared"
         program.set_block(("%block_x", "%block_y", "%block_z"))
         program.set_threads(("%x", "%y", "%z"))
         state = code.load("%frame", "i32")
