@@ -17,6 +17,7 @@ from pygpulib.jit.frontend import (
     expressions,
     inference,
     optionals,
+    overloading,
     records,
     tuples,
     vectors,
@@ -48,6 +49,14 @@ def attribute(ctx: Context, operand: Operand, name: str, node: ast.AST) -> Opera
     """Return ``operand.name``."""
     if isinstance(operand, Maybe):
         operand = optionals.present(ctx, operand)
+    if overloading.has_method(operand, name):
+        return Method(operand, name)
+    return overloading.find_attribute(ctx, operand, name, node) or _own_attribute(
+        ctx, operand, name, node
+    )
+
+
+def _own_attribute(ctx: Context, operand: Operand, name: str, node: ast.AST) -> Operand:
     match operand:
         case Object(value):
             return _object_attribute(ctx, value, name, node)
@@ -127,7 +136,9 @@ def call(
     kwargs: Mapping[str, Operand],
     node: ast.AST,
 ) -> Operand:
-    """Call a method of a number or an array."""
+    """Call a method of a value."""
+    if overloading.has_method(method.receiver, method.name):
+        return overloading.call_method(ctx, method.receiver, method.name, args, kwargs, node)
     match method.receiver, method.name, tuple(args):
         case Complex() as receiver, "conjugate", () if not kwargs:
             return complexes.conjugate(ctx, receiver)
