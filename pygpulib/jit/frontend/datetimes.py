@@ -162,7 +162,10 @@ def _shifted(
 def _with_number(
     ctx: Context, operator: type[ast.operator], span: Time, number: Number, node: ast.AST
 ) -> Operand:
-    """Multiply or divide a span by a number; or add a number of units."""
+    """Multiply or divide a span by a number; or add a number of units.
+
+    Like NumPy, ``//`` cuts off what ``/`` cuts off.
+    """
     if operator in (ast.Add, ast.Sub):
         return _shifted(ctx, operator, span, number, node)
     if operator not in (ast.Mult, ast.Div, ast.FloorDiv):
@@ -176,14 +179,15 @@ def _with_number(
             is_zero = comparisons.numbers(ctx, ast.Eq, whole, zero)
             undefined = comparisons.either(ctx, undefined, is_zero)
         factor = inference.cast(ctx, whole, dtypes.int64)
-        if operator is ast.Div:
-            value = _truncated(ctx, span.value, factor.value)
-        else:
+        if operator is ast.Mult:
             value = arithmetic.real(ctx, operator, Number(span.value), factor, node).value
+        else:
+            value = _truncated(ctx, span.value, factor.value)
     else:
         wide = inference.cast(ctx, number, dtypes.float64)
         as_float = Number(ctx.builder.cast(span.value, dtypes.float64))
-        product = arithmetic.real(ctx, operator, as_float, wide, node)
+        kind = ast.Mult if operator is ast.Mult else ast.Div
+        product = arithmetic.real(ctx, kind, as_float, wide, node)
         value, is_finite = _whole(ctx, product)
         undefined = comparisons.either(ctx, undefined, comparisons.negate(ctx, is_finite))
     return Time(span.type, ctx.builder.select(undefined.value, nat, value))
