@@ -18,6 +18,7 @@ from pygpulib.jit.backends.cpu.shared import SharedPlaces
 from pygpulib.jit.backends.llvm.arithmetic import Arithmetic
 from pygpulib.jit.backends.llvm.text import Code, constant, register_type, scalar_type
 from pygpulib.jit.ir import ops as ir
+from pygpulib.jit.ir.rewrite import operands_of, walk
 from pygpulib.jit.passes.find_lane_shapes import LaneShape, LaneShapes, Region
 from pygpulib.jit.passes.find_ranges import Ranges
 
@@ -234,6 +235,15 @@ class Gang:
             return self.values[value]
         register = self.register(value)
         return self.cached((value, "kept"), lambda: self.code.load(slot, register))
+
+    def read_kept(self, block: ir.Block) -> None:
+        """Read what a block needs from the frame here, rather than again and again in a loop."""
+        if self.frame is None or self.is_split:
+            return
+        for op in walk(block):
+            for value in operands_of(op):
+                if value in self.frame.kept:
+                    self._text(value)
 
     def scalar(self, value: ir.Value) -> str:
         """Return a uniform value, or lane 0 of an affine one."""

@@ -35,6 +35,7 @@ def emit_loop(gang: Gang, op: ir.For | ir.Loop) -> None:
     code, keep_entry = gang.code, gang.keep_mask(gang.mask)
     target, active = _open(gang, op)
     induction_slot = _open_induction(gang, op) if isinstance(op, ir.For) else ""
+    gang.read_kept(op.body)
     head = code.new_label("loop")
     code.branch(head)
     code.label(head)
