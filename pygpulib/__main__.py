@@ -1,4 +1,4 @@
-"""The command line: ``python -m pygpulib demo``."""
+"""The command line: ``python -m pygpulib demo`` and ``python -m pygpulib cache``."""
 
 from __future__ import annotations
 
@@ -30,10 +30,34 @@ def main(arguments: list[str] | None = None) -> int:
     demo.add_argument(
         "--output", type=Path, default=Path("mandelbrot.png"), help="where to write the picture"
     )
+    cache = commands.add_parser(
+        "cache", help="look at the compiled kernels on disk, or remove them"
+    )
+    cache.add_argument(
+        "action", choices=("info", "clear"), nargs="?", default="info", help="default: info"
+    )
     options = parser.parse_args(arguments)
+    if options.command == "cache":
+        return _manage_cache(options.action)
     from pygpulib.demo import run_demo
 
     return run_demo(options.output)
+
+
+def _manage_cache(action: str) -> int:
+    from pygpulib._config import config
+    from pygpulib.jit.cache import all_caches
+
+    state = "on" if config.cache else "off (PYGPULIB_CACHE=0)"
+    sys.stdout.write(f"caching of compiled kernels is {state}\n")
+    for cache in all_caches():
+        info = cache.info()
+        size = f"{info.files} files, {info.size_bytes / 2**20:.1f} MiB"
+        if action == "clear":
+            cache.clear()
+            size = f"removed {size}"
+        sys.stdout.write(f"{info.folder}: {size}\n")
+    return 0
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 variable                  meaning
 ========================  ==================================================================
 ``PYGPULIB_BACKEND``      ``auto`` (default), ``cpu`` or ``cuda``
+``PYGPULIB_CACHE``        ``0`` switches the on-disk cache of compiled kernels off
 ``PYGPULIB_CACHE_DIR``    folder of the on-disk cache of compiled kernels
 ``PYGPULIB_NUM_THREADS``  threads of the CPU back end (default: the processors this process may use)
 ``PYGPULIB_DEBUG``        ``1`` checks bounds in every kernel
@@ -32,7 +33,9 @@ class Config:
     backend : str
         ``"auto"``, ``"cpu"`` or ``"cuda"``.
     cache_dir : str
-        Folder of the on-disk cache; it need not exist.
+        Folder of the on-disk cache; it need not exist. Empty if this user has no home.
+    cache : bool
+        Whether compiled kernels are kept there.
     num_threads : int
         Threads that run CPU kernels, at least 1.
     debug : bool
@@ -43,15 +46,16 @@ class Config:
 
     backend: str
     cache_dir: str
+    cache: bool
     num_threads: int
     debug: bool
     verify_ir: bool
     dump_ir: bool
 
 
-def _read_switch(name: str) -> bool:
-    text = os.environ.get(name, "0").strip().lower()
-    if text in ("", "0", "false", "no", "off"):
+def _read_switch(name: str, default: str = "0") -> bool:
+    text = os.environ.get(name, "").strip().lower() or default
+    if text in ("0", "false", "no", "off"):
         return False
     if text in ("1", "true", "yes", "on"):
         return True
@@ -95,6 +99,8 @@ def _read_num_threads() -> int:
 def _default_cache_dir() -> str:
     # Not with pathlib, which takes as long to import as a fifth of this package.
     home = os.path.expanduser("~")
+    if not os.path.isabs(home):
+        return ""
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local")
     elif sys.platform == "darwin":
@@ -120,7 +126,8 @@ def read_config() -> Config:
     cache_dir = os.environ.get("PYGPULIB_CACHE_DIR", "").strip()
     return Config(
         backend=_read_backend(),
-        cache_dir=cache_dir or _default_cache_dir(),
+        cache_dir=os.path.abspath(cache_dir) if cache_dir else _default_cache_dir(),
+        cache=_read_switch("PYGPULIB_CACHE", "1"),
         num_threads=_read_num_threads(),
         debug=_read_switch("PYGPULIB_DEBUG"),
         verify_ir=_read_switch("PYGPULIB_VERIFY_IR"),

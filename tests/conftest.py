@@ -1,3 +1,9 @@
+import os
+
+# What an earlier run left on disk must not decide what a test sees; the tests of the cache use
+# folders of their own. Set before the package is imported, and inherited by other processes.
+os.environ.setdefault("PYGPULIB_CACHE", "0")
+
 from hypothesis import settings
 
 # Compiling inside a property makes time limits per example meaningless. `quick` repeats the same

@@ -7,7 +7,13 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pygpulib._config import config
-from pygpulib.errors import ArgumentError, ArgumentTypeError, UnsupportedFeatureError
+from pygpulib.cuda.hints import (
+    check_carveout,
+    check_launch_bounds,
+    check_max_registers,
+    warn_of_conflicts,
+)
+from pygpulib.errors import ArgumentTypeError, UnsupportedFeatureError
 from pygpulib.jit.declarations import parse_signatures
 from pygpulib.jit.device_function import DeviceFunction
 from pygpulib.jit.dispatcher import Kernel
@@ -25,7 +31,6 @@ Compiled: TypeAlias = Kernel | DeviceFunction
 # Options that change speed, size or debug information of GPU code and never what it computes.
 _HINTS = frozenset(
     {
-        "cache",
         "forceinline",
         "inline",
         "launch_bounds",
@@ -50,7 +55,7 @@ _REMOVED = {
     "bind": "kernels are always bound when they are launched",
 }
 
-_KNOWN = sorted({"device", "debug", "fastmath", "fma"} | _HINTS | set(_UNSUPPORTED))
+_KNOWN = sorted({"device", "debug", "fastmath", "fma", "cache"} | _HINTS | set(_UNSUPPORTED))
 
 
 def jit(
@@ -60,6 +65,7 @@ def jit(
     debug: bool | None = None,
     fastmath: bool = False,
     fma: bool = True,
+    cache: bool = True,
     **options: object,
 ) -> Any:  # noqa: ANN401  (a kernel or a decorator, as in numba)
     """Compile a function for the device; a decorator with or without parentheses.
@@ -77,8 +83,11 @@ def jit(
         Allow approximate floating-point arithmetic.
     fma : bool
         Allow multiply and add to be contracted into one rounding.
+    cache : bool
+        Keep the machine code on disk, for other processes that compile the same kernel. The
+        environment variable ``PYGPULIB_CACHE=0`` switches this off for all kernels.
     **options
-        Numba's other options. Those that only advise the compiler (``cache``, ``inline``,
+        Numba's other options. Those that only advise the compiler (``inline``,
         ``launch_bounds``, ``lineinfo``, ``max_registers``, ``opt``, ...) are accepted.
 
     Returns
@@ -90,6 +99,13 @@ def jit(
     ------
     ArgumentTypeError, UnsupportedFeatureError
         If there is no such option, or this version cannot do what it asks for.
+    ArgumentError
+        If an option has a value that it does not take.
+
+    Warns
+    -----
+    ConfigurationWarning
+        If ``opt`` or ``lineinfo`` are switched on together with ``debug``.
 
     Examples
     --------
@@ -104,9 +120,13 @@ def jit(
     """
     _check_options(options)
     compile_options = CompileOptions(
-        debug=config.debug if debug is None else bool(debug), fastmath=bool(fastmath), fma=bool(fma)
+        debug=config.debug if debug is None else bool(debug),
+        fastmath=bool(fastmath),
+        fma=bool(fma),
+        cache=bool(cache),
     )
 
+    warn_of_conflicts(compile_options.debug, options)
     make = partial(_make, DeviceFunction if device else Kernel, compile_options)
     if func_or_sig is None:
         return partial(make, [])
@@ -151,14 +171,6 @@ def _check_options(options: Mapping[str, object]) -> None:
                 detail=f"its options are: {', '.join(_KNOWN)}",
                 help=f"did you mean {nearest[0]!r}?" if nearest else "leave it out",
             )
-    _check_launch_bounds(options.get("launch_bounds"))
-
-
-def _check_launch_bounds(bounds: object) -> None:
-    parts = bounds if isinstance(bounds, tuple) else () if bounds is None else (bounds,)
-    if len(parts) > 3 or not all(isinstance(part, int) for part in parts):
-        raise ArgumentError(
-            f"the option launch_bounds of cuda.jit is {bounds!r}",
-            detail="expected an integer or a tuple of one to three integers: threads per block, "
-            "blocks per multiprocessor, blocks per cluster",
-        )
+    check_launch_bounds(options.get("launch_bounds"))
+    check_carveout(options.get("shared_memory_carveout"))
+    check_max_registers(options.get("max_registers"))

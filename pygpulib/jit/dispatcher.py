@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import sys
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
-from pygpulib._record import record
 from pygpulib.core.device import current_driver
 from pygpulib.core.locks import Lock
 from pygpulib.errors import (
@@ -19,19 +17,18 @@ from pygpulib.errors import (
 from pygpulib.jit import types
 from pygpulib.jit.backends.protocol import find_backend
 from pygpulib.jit.declarations import parse_signature
-from pygpulib.jit.ir import ops as ir
-from pygpulib.jit.ir.rewrite import walk
+from pygpulib.jit.inspection import Inspectable, Specialization
 from pygpulib.jit.launch import LaunchConfig, make_config, pack_arguments
 from pygpulib.jit.options import CompileOptions
 from pygpulib.jit.overloads import TypeList, find_overload
-from pygpulib.jit.parameters import Parameters
 from pygpulib.jit.signature import interpret_all, typeof
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import FunctionType
 
-    from pygpulib.jit.backends.protocol import CompiledKernel, Launcher
+    from pygpulib.jit.backends.protocol import Launcher
+    from pygpulib.jit.ir import ops as ir
 
 # Threads per block where the user leaves the choice to us.
 _DEFAULT_BLOCK = 256
@@ -39,57 +36,6 @@ _DEFAULT_BLOCK = 256
 # How many configurations a kernel remembers, and how many short cuts one configuration.
 _MAX_CONFIGURED = 128
 _MAX_SHORT_CUTS = 4
-
-
-# Blocks that wait for the grid take memory, some kilobytes each, and nothing else.
-_MAX_WAITING_BLOCKS = 65_535
-
-
-@record(eq=True)
-class Specialization:
-    """A kernel compiled for one list of parameter types.
-
-    Attributes
-    ----------
-    parameter_types : tuple of Type
-        What it was compiled for.
-    function : ir.Function
-        Its optimized IR.
-    compiled : CompiledKernel
-        What runs.
-    """
-
-    parameter_types: TypeList
-    function: ir.Function
-    compiled: CompiledKernel
-
-    @property
-    def cooperative(self) -> bool:
-        """Whether its blocks wait for each other."""
-        bodies = [part.body for part in (self.function, *self.function.callees)]
-        return any(
-            isinstance(op, ir.Barrier) and op.kind is ir.BarrierKind.GRID
-            for body in bodies
-            for op in walk(body)
-        )
-
-    def max_cooperative_grid_blocks(self, blockdim: object, dynsmem: int = 0) -> int:
-        """Return how many blocks can wait for each other.
-
-        Parameters
-        ----------
-        blockdim : int or tuple of int
-            Threads of a block.
-        dynsmem : int
-            Dynamic shared memory of a block in bytes.
-
-        Returns
-        -------
-        int
-            On a processor, what it has memory for; larger grids may run as well.
-        """
-        make_config(1, blockdim, 0, dynsmem)
-        return _MAX_WAITING_BLOCKS
 
 
 def _compile(
@@ -101,7 +47,8 @@ def _compile(
     backend = find_backend(current_driver())
     function = compile_function(py_func, parameter_types, options, py_func.__name__)
     function = optimize(function)
-    return Specialization(parameter_types, function, backend(function, _compile_composed))
+    compiled = backend(function, _compile_composed, use_cache=options.cache)
+    return Specialization(parameter_types, function, compiled)
 
 
 def _compile_composed(py_func: Callable[..., object], parameter_types: TypeList) -> ir.Function:
@@ -111,7 +58,7 @@ def _compile_composed(py_func: Callable[..., object], parameter_types: TypeList)
     return compile_function(py_func, parameter_types, CompileOptions(fma=False), is_kernel=False)
 
 
-class Kernel:
+class Kernel(Inspectable):
     """A function that runs in many threads, launched as ``kernel[grid, block](arguments)``.
 
     Made by `pygpulib.cuda.jit`. It is compiled for the types of the arguments when a call first
@@ -148,11 +95,7 @@ class Kernel:
         signatures: Sequence[types.FunctionSignature] = (),
     ) -> None:
         functools.update_wrapper(self, py_func)
-        self.py_func = py_func
-        self.options = options
-        self.specialized = len(signatures) == 1
-        self.parameters = Parameters.of(py_func)
-        self._specializations: dict[TypeList, Specialization] = {}
+        super().__init__(py_func, options, specialized=len(signatures) == 1)
         self._chosen: dict[TypeList, Specialization] = {}
         self._configured: dict[object, ConfiguredKernel] = {}
         self._declared = tuple(signatures)
@@ -357,68 +300,6 @@ class Kernel:
         )
         signature = types.FunctionSignature(types.void, parameters)
         return Kernel(self.py_func, self.options, [signature])
-
-    # ------------------------------------------------------------------------------ inspecting
-
-    @property
-    def overloads(self) -> dict[TypeList, Specialization]:
-        """The specializations compiled so far, by their parameter types."""
-        return dict(self._specializations)
-
-    @property
-    def signatures(self) -> list[TypeList]:
-        """The parameter types compiled for so far."""
-        return list(self._specializations)
-
-    def inspect_llvm(self, signature: object = None) -> str | dict[TypeList, str]:
-        """Return the LLVM IR of one specialization, or of all as a dict.
-
-        Parameters
-        ----------
-        signature : tuple of Type, optional
-            Parameter types; may be left out where the kernel takes one signature only.
-        """
-        return self._inspect(lambda found: found.compiled.llvm_text(), signature)
-
-    def inspect_asm(self, signature: object = None) -> str | dict[TypeList, str]:
-        """Return the machine code of one specialization, or of all as a dict.
-
-        Parameters
-        ----------
-        signature : tuple of Type, optional
-            Parameter types; may be left out where the kernel takes one signature only.
-        """
-        return self._inspect(lambda found: found.compiled.assembly_text(), signature)
-
-    def _inspect(
-        self, describe: Callable[[Specialization], str], signature: object
-    ) -> str | dict[TypeList, str]:
-        if signature is not None:
-            wanted = parse_signature(signature).parameters
-            if wanted not in self._specializations:
-                raise SpecializationError(
-                    f"the kernel {self.__name__} was not compiled for "
-                    f"({', '.join(map(str, wanted))})",
-                    help="launch it with such arguments first, or call compile(...)",
-                )
-            return describe(self._specializations[wanted])
-        texts = {key: describe(found) for key, found in self._specializations.items()}
-        return next(iter(texts.values())) if self.specialized else texts
-
-    def inspect_types(self, file: TextIO | None = None) -> None:
-        """Print the typed intermediate code of every specialization.
-
-        Parameters
-        ----------
-        file : text file, optional
-            Where to; default: standard output.
-        """
-        from pygpulib.jit.ir.printer import format_function
-
-        stream = sys.stdout if file is None else file
-        for parameter_types, found in self._specializations.items():
-            stream.write(f"{self.__name__} ({', '.join(map(str, parameter_types))})\n")
-            stream.write(f"{format_function(found.function)}\n")
 
     def __repr__(self) -> str:
         return f"<kernel {self.__qualname__}>"

@@ -17,8 +17,11 @@ class CompileOptions:
         Allow approximate floating-point arithmetic.
     fma : bool
         Allow multiply and add to be contracted into one rounding.
+    cache : bool
+        Keep the machine code on disk.
     """
 
     debug: bool = False
     fastmath: bool = False
     fma: bool = True
+    cache: bool = True

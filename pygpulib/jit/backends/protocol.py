@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from pygpulib.core.driver import Driver, LaunchShape
     from pygpulib.jit import types
+    from pygpulib.jit.backends.findings import Layout, Resources
     from pygpulib.jit.ir import ops as ir
 
 HEADER_WORDS = 8
@@ -28,6 +29,26 @@ CompileFunction = Callable[[Callable[..., object], "tuple[types.Type, ...]"], "i
 
 class CompiledKernel(Executable, Protocol):
     """A kernel compiled for one list of parameter types; it may still grow per launch shape."""
+
+    @property
+    def copies_host_arrays(self) -> bool:
+        """Whether a launch copies arrays of the host to the device and back."""
+        ...
+
+    @property
+    def cache_hits(self) -> int:
+        """How often its machine code was found in the cache on disk."""
+        ...
+
+    @property
+    def cache_misses(self) -> int:
+        """How often its machine code was not found there, and compiled."""
+        ...
+
+    @property
+    def resources(self) -> Resources:
+        """What the kernel takes."""
+        ...
 
     def run(self, shape: LaunchShape, arguments_address: int) -> None:
         """Run the grid.
@@ -59,6 +80,10 @@ class CompiledKernel(Executable, Protocol):
         """
         ...
 
+    def explain(self) -> Sequence[Layout]:
+        """Describe how the blocks launched so far run, or a typical one."""
+        ...
+
     def llvm_text(self) -> str:
         """Return the LLVM IR as the code generator sees it."""
         ...
@@ -71,11 +96,13 @@ class CompiledKernel(Executable, Protocol):
 class CompilerBackend(Protocol):
     """Compiles optimized IR for the devices of one driver."""
 
-    def __call__(self, function: ir.Function, compile_function: CompileFunction) -> CompiledKernel:
+    def __call__(
+        self, function: ir.Function, compile_function: CompileFunction, *, use_cache: bool = True
+    ) -> CompiledKernel:
         """Compile a kernel.
 
         `compile_function` is the front end, for the library functions that the back end composes
-        in the kernel language.
+        in the kernel language; `use_cache` says whether machine code is kept on disk.
         """
         ...
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from pygpulib.errors import KernelTypeError
+from pygpulib._record import record
+from pygpulib.errors import KernelTypeError, Span
 from pygpulib.jit import types
 from pygpulib.jit.frontend import forms, inline, recursion
-from pygpulib.jit.frontend.context import CallKey, Context, Frame
+from pygpulib.jit.frontend.context import CallKey, Context, Frame, Source
+from pygpulib.jit.frontend.inference import describe
 from pygpulib.jit.frontend.source import load, unwrap
-from pygpulib.jit.frontend.values import Operand, unflatten
+from pygpulib.jit.frontend.values import Operand, type_of, unflatten
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.rewrite import operands_of, walk
 from pygpulib.jit.options import CompileOptions
@@ -110,6 +113,86 @@ def resolve_result_type(
     """Return the type of what a device function returns for certain argument types."""
     frame, _, _ = _compile(Context(options), py_func, argument_types, False)
     return frame.result_type or types.none
+
+
+@record(eq=True)
+class Assignment:
+    """An assignment to a variable.
+
+    Attributes
+    ----------
+    span : Span
+        Where.
+    name : str
+        The variable.
+    type : str
+        Type of the value; of what exists only at compile time, a description.
+    """
+
+    span: Span
+    name: str
+    type: str
+
+
+@record(eq=True)
+class FunctionTypes:
+    """The types in one function.
+
+    Attributes
+    ----------
+    filename : str
+        File that it is in.
+    first_line : int
+        Number of its first line.
+    lines : tuple of str
+        Its source.
+    assignments : tuple of Assignment
+        The assignments to its variables.
+    """
+
+    filename: str
+    first_line: int
+    lines: tuple[str, ...]
+    assignments: tuple[Assignment, ...]
+
+
+def find_types(
+    py_func: Callable[..., object],
+    argument_types: tuple[types.Type, ...],
+    options: CompileOptions,
+) -> list[FunctionTypes]:
+    """Return the types of the variables of a kernel, and then of the functions that it calls."""
+    ctx = Context(options)
+    kernel, _, _ = _compile(ctx, py_func, argument_types, True)
+    by_node: dict[object, tuple[Source, dict[object, Assignment]]] = {
+        kernel.source.node: (kernel.source, {})
+    }
+    for frame, span, name, operand in ctx.assigned:
+        assigned = by_node.setdefault(frame.source.node, (frame.source, {}))[1]
+        if span is not None and _assigns(frame.source.node, span, name):
+            # The last attempt at a loop is the one that counts.
+            text = str(type_of(operand) or describe(operand))
+            assigned[frame.key, span, name] = Assignment(span, name, text)
+    return [
+        FunctionTypes(
+            source.filename,
+            source.node.lineno,
+            source.lines[source.node.lineno - 1 : source.node.end_lineno],
+            tuple(dict.fromkeys(assigned.values())),
+        )
+        for source, assigned in by_node.values()
+    ]
+
+
+def _assigns(function: ast.AST, span: Span, name: str) -> bool:
+    """Whether a place is an assignment in the source, and not one that the compiler makes."""
+    return any(
+        isinstance(node, ast.Name)
+        and node.id == name
+        and isinstance(node.ctx, ast.Store)
+        and span.line <= node.lineno <= span.end_line
+        for node in ast.walk(function)
+    )
 
 
 def _compile(

@@ -173,6 +173,9 @@ class Context:
         The functions that call themselves, by syntax tree and forms of the arguments.
     pending : int
         How many paths were left out because the result of such a function was not known yet.
+    assigned : list
+        The assignments to variables, those of attempts thrown away too: the frame, the place, the
+        name and the value.
     """
 
     def __init__(self, options: CompileOptions) -> None:
@@ -188,6 +191,7 @@ class Context:
         self.captured: list[object] = []
         self.learned: dict[object, dict[str, types.Type]] = {}
         self.doubted: dict[object, set[str]] = {}
+        self.assigned: list[tuple[Frame, Span | None, str, Operand]] = []
         self.recursions: dict[object, Recursion] = {}
         self.pending = 0
 

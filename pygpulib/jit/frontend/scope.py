@@ -61,6 +61,7 @@ def assign(ctx: Context, name: str, operand: Operand) -> None:
     if isinstance(operand, Array) and not operand.name:
         operand = replace(operand, name=name)
     ctx.frame.variables[name] = operand
+    ctx.assigned.append((ctx.frame, ctx.builder.span, name, operand))
 
 
 def _fail_unbound(ctx: Context, name: str, operand: Operand | None, node: ast.AST) -> None:

@@ -140,7 +140,7 @@ def test_a_device_function_cannot_be_launched():
         (
             {"launch_bounds": (1, 2, 3, 4)},
             ArgumentError,
-            ["one to three integers"],
+            ["a tuple of one to three"],
         ),
         ({"launch_bounds": "x"}, ArgumentError, ["launch_bounds of cuda.jit is 'x'"]),
     ],

@@ -51,7 +51,9 @@ _CPU_PASSES: tuple[Pass, ...] = (
 )
 
 
-def compile_kernel(function: ir.Function, compile_function: CompileFunction) -> CpuKernel:
+def compile_kernel(
+    function: ir.Function, compile_function: CompileFunction, *, use_cache: bool = True
+) -> CpuKernel:
     """Prepare optimized IR for this processor.
 
     Parameters
@@ -60,6 +62,8 @@ def compile_kernel(function: ir.Function, compile_function: CompileFunction) -> 
         A kernel.
     compile_function : callable
         The front end, for the mathematical functions that are written in the kernel language.
+    use_cache : bool
+        Whether the machine code is kept on disk.
 
     Returns
     -------
@@ -77,6 +81,8 @@ def compile_kernel(function: ir.Function, compile_function: CompileFunction) -> 
         detail_types=detail_types(prepared),
         prints=find_prints(prepared),
         is_cooperative=is_cooperative(prepared),
+        use_cache=use_cache,
+        function=prepared,
     )
 
 

@@ -7,7 +7,7 @@ import itertools
 import os
 import sys
 from functools import cache
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from pygpulib.core.locks import Lock
 from pygpulib.errors import InternalError
@@ -26,6 +26,26 @@ OptimizationLevel = Literal[0, 1, 2, 3]
 # The vectors are explicit and the structure is final, so a few clean-up passes are all that
 # pays; 2 and 3 run LLVM's own pipelines.
 DEFAULT_OPTIMIZATION: OptimizationLevel = 1
+
+# Without NewGVN: it finds nothing here that code generation does not, and it ends the process in an
+# assertion for some kernels with many loops.
+_CLEAN_UP = (
+    "always_inliner",
+    "sroa",
+    "simplify_cfg",
+    "instruction_combine",
+    "simplify_cfg",
+)
+
+_RELOCATION: Final = "pic"
+_CODE_MODEL: Final = "default"
+
+_TUNING = {
+    "loop_vectorization": False,
+    "slp_vectorization": False,
+    "loop_interleaving": False,
+    "loop_unrolling": False,
+}
 
 # Where C's mathematical functions live, besides what the interpreter has loaded already.
 _MATH_LIBRARIES = {"linux": ("libm.so.6", "libm.so"), "win32": ("ucrtbase.dll",)}
@@ -56,6 +76,15 @@ def assemble(
         If LLVM refuses the text, which is attached.
     """
     return _compile(text, target, optimization, lambda machine, module: machine.emit_object(module))
+
+
+def describe_compilation(target: CpuTarget, optimization: OptimizationLevel) -> str:
+    """Return all that an object file follows from besides its text."""
+    import llvmlite
+
+    settings = (llvmlite.__version__, target, optimization)
+    recipe = (_CLEAN_UP, _RELOCATION, _CODE_MODEL, _TUNING)
+    return repr((settings, recipe))
 
 
 def optimized_text(
@@ -181,8 +210,8 @@ def _compile(
         cpu=target.cpu,
         features=target.features,
         opt=min(optimization, 2),
-        reloc="pic",
-        codemodel="default",
+        reloc=_RELOCATION,
+        codemodel=_CODE_MODEL,
     )
     # Both are closed here and in this order; the garbage collector would choose its own.
     with llvm.create_context() as context, _parse(text, context) as module:
@@ -215,20 +244,13 @@ def _optimize(
     import llvmlite.binding as llvm
 
     tuning = llvm.create_pipeline_tuning_options(speed_level=optimization)
-    tuning.loop_vectorization = False
-    tuning.slp_vectorization = False
-    tuning.loop_interleaving = False
-    tuning.loop_unrolling = False
+    for name, value in _TUNING.items():
+        setattr(tuning, name, value)
     builder = llvm.create_pass_builder(machine, tuning)
     if optimization >= 2:
         builder.getModulePassManager().run(module, builder)
     elif optimization == 1:
-        # Without NewGVN: it finds nothing here that code generation does not, and it ends the
-        # process in an assertion for some kernels with many loops.
         passes = llvm.create_new_module_pass_manager()
-        passes.add_always_inliner_pass()
-        passes.add_sroa_pass()
-        passes.add_simplify_cfg_pass()
-        passes.add_instruction_combine_pass()
-        passes.add_simplify_cfg_pass()
+        for name in _CLEAN_UP:
+            getattr(passes, f"add_{name}_pass")()
         passes.run(module, builder)

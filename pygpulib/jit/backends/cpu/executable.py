@@ -12,6 +12,7 @@ from pygpulib._config import config
 from pygpulib.core.dtypes import DType
 from pygpulib.core.locks import Lock
 from pygpulib.jit.backends.cpu import engine
+from pygpulib.jit.backends.cpu.objects import find_object
 from pygpulib.jit.backends.cpu.pool import KERNEL_TYPE, shared_pool
 from pygpulib.jit.backends.cpu.reports import (
     BLOCKS_WORD,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from pygpulib.core.driver import LaunchShape
     from pygpulib.jit import types
+    from pygpulib.jit.backends.findings import Layout, Resources
     from pygpulib.jit.backends.protocol import Launcher
 
 # The launch shape that stands for a kernel which has not been launched yet.
@@ -64,9 +66,16 @@ class CpuKernel:
         What the kernel prints, by number.
     is_cooperative : bool
         Whether its blocks wait for each other.
+    use_cache : bool
+        Whether its code is kept on disk.
+    function : ir.Function, optional
+        The prepared IR, for those who ask about the kernel.
     """
 
-    def __init__(
+    # The processor addresses the memory of the host.
+    copies_host_arrays = False
+
+    def __init__(  # noqa: PLR0913 - what the compiler knows and running needs
         self,
         name: str,
         emit: Callable[[CpuVariant, str], str],
@@ -76,6 +85,8 @@ class CpuKernel:
         detail_types: DetailTypes | None = None,
         prints: Sequence[ir.Print] = (),
         is_cooperative: bool = False,
+        use_cache: bool = True,
+        function: ir.Function | None = None,
     ) -> None:
         self.name = name
         self._emit = emit
@@ -84,6 +95,9 @@ class CpuKernel:
         self._detail_types = detail_types or {}
         self._prints = prints
         self._is_cooperative = is_cooperative
+        self._use_cache = use_cache
+        self._function = function
+        self._was_cached: dict[CpuVariant, bool | None] = {}
         self._sizes: dict[int, int] = {}
         self._addresses: dict[CpuVariant, int] = {}
         self._by_block: dict[tuple[int, int, int], int] = {}
@@ -107,8 +121,9 @@ class CpuKernel:
             if config.dump_ir:
                 sys.stderr.write(f"; {self.name}, {variant}\n{text}\n")
             sizes = ("kernel.block_bytes",) if self._is_cooperative else ()
-            code = engine.assemble(text, host_target())
-            symbols = engine.load_all(code, ("kernel", *sizes))
+            found_object = find_object(text, host_target(), use_cache=self._use_cache)
+            self._was_cached[variant] = found_object.was_cached
+            symbols = engine.load_all(found_object.code, ("kernel", *sizes))
             found = self._addresses[variant] = symbols["kernel"]
             if sizes:
                 self._sizes[found] = symbols[sizes[0]]
@@ -188,6 +203,37 @@ class CpuKernel:
     def _text(self) -> str:
         variants = list(self._addresses) or [self._variant(_TYPICAL_BLOCK)]
         return self._emit(variants[-1], "kernel")
+
+    @property
+    def cache_hits(self) -> int:
+        """How many variants were found in the cache on disk."""
+        return sum(found is True for found in self._was_cached.values())
+
+    @property
+    def cache_misses(self) -> int:
+        """How many variants were not found in the cache on disk."""
+        return sum(found is False for found in self._was_cached.values())
+
+    @property
+    def resources(self) -> Resources:
+        """What the kernel takes."""
+        from pygpulib.jit.backends.cpu.explanation import find_resources
+
+        assert self._function is not None, self.name
+        return find_resources(self._function)
+
+    def explain(self) -> list[Layout]:
+        """Describe how the blocks launched so far run, or a typical one."""
+        from pygpulib.jit.backends.cpu.explanation import explain_variant
+
+        assert self._function is not None, self.name
+        variants: dict[CpuVariant, tuple[int, int, int]] = {}
+        for block in list(self._by_block) or [_TYPICAL_BLOCK]:
+            variants.setdefault(self._variant(block), block)
+        return [
+            explain_variant(self._function, variant, block, self._was_cached.get(variant))
+            for variant, block in variants.items()
+        ]
 
     def llvm_text(self) -> str:
         """Return the optimized LLVM IR of the newest variant."""

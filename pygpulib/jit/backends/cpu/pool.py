@@ -20,6 +20,7 @@ from pygpulib._config import config
 from pygpulib.core.locks import Lock
 from pygpulib.errors import ArgumentError, ArgumentTypeError
 from pygpulib.jit.backends.cpu import engine
+from pygpulib.jit.backends.cpu.objects import find_object
 from pygpulib.jit.backends.cpu.pool_code import SYMBOLS, pool_text
 from pygpulib.jit.backends.cpu.target import plain_target
 
@@ -53,7 +54,7 @@ class Pool:
     def __init__(self) -> None:
         # Nothing here is hot but the atomic operations: compile it as fast as possible.
         target = plain_target()
-        addresses = engine.load_all(engine.assemble(pool_text(target), target, 0), SYMBOLS)
+        addresses = engine.load_all(find_object(pool_text(target), target, 0).code, SYMBOLS)
         self.run_address = addresses["run"]
         self.ready_address = addresses["ready"]
         self._run = _RUN_TYPE(addresses["run"])

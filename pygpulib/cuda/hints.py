@@ -1,0 +1,65 @@
+"""Options of ``cuda.jit`` that only advise the compiler: they are checked all the same."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+from pygpulib.errors import ArgumentError, ConfigurationWarning
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_MAX_BOUNDS = 3
+_CARVEOUTS = ("default", "maxl1", "maxshared")
+
+
+def check_launch_bounds(bounds: object) -> None:
+    """Check ``launch_bounds``: a positive integer, or a tuple of one to three."""
+    parts = bounds if isinstance(bounds, tuple | list) else () if bounds is None else (bounds,)
+    is_empty = bounds is not None and not parts
+    if is_empty or len(parts) > _MAX_BOUNDS or not all(map(_is_positive, parts)):
+        raise ArgumentError(
+            f"the option launch_bounds of cuda.jit is {bounds!r}",
+            detail="expected a positive integer or a tuple of one to three: threads per block, "
+            "blocks per multiprocessor, blocks per cluster",
+        )
+
+
+def check_carveout(carveout: object) -> None:
+    """Check ``shared_memory_carveout``: a percentage, -1, or one of three names."""
+    if isinstance(carveout, str):
+        is_known = carveout.lower() in _CARVEOUTS
+    else:
+        is_integer = isinstance(carveout, int) and not isinstance(carveout, bool)
+        is_known = carveout is None or (is_integer and carveout in range(-1, 101))
+    if not is_known:
+        raise ArgumentError(
+            f"the option shared_memory_carveout of cuda.jit is {carveout!r}",
+            detail="expected an integer from -1 to 100, 'MaxL1', 'MaxShared' or 'default'",
+        )
+
+
+def check_max_registers(count: object) -> None:
+    """Check ``max_registers``: a positive integer."""
+    if count is not None and not _is_positive(count):
+        raise ArgumentError(
+            f"the option max_registers of cuda.jit is {count!r}",
+            detail="expected a positive integer: registers per thread",
+        )
+
+
+def warn_of_conflicts(debug: bool, options: Mapping[str, object]) -> None:
+    """Warn of options that have no effect together with ``debug``."""
+    for name, effect in (("opt", "not optimized"), ("lineinfo", "full of line information")):
+        if debug and options.get(name):
+            warnings.warn(
+                f"cuda.jit was given debug=True and {name}=True: code for debugging is {effect} "
+                f"anyway\nhelp: leave {name} out, or set debug=False",
+                ConfigurationWarning,
+                stacklevel=3,
+            )
+
+
+def _is_positive(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0

@@ -1,0 +1,148 @@
+"""What back ends tell about the kernels that they compiled."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from pygpulib._record import record
+
+if TYPE_CHECKING:
+    from pygpulib.errors import Span
+
+
+@record(eq=True)
+class Resources:
+    """What a kernel takes.
+
+    Attributes
+    ----------
+    registers_per_thread : int
+        0 where registers do not belong to threads.
+    constant_bytes, shared_bytes, local_bytes : int
+        Bytes of constant arrays, of a block's shared arrays without the launch's own, and of a
+        thread's local arrays.
+    max_threads_per_block : int
+        Largest block.
+    """
+
+    registers_per_thread: int
+    constant_bytes: int
+    shared_bytes: int
+    local_bytes: int
+    max_threads_per_block: int
+
+
+class AccessKind(Enum):
+    """Which elements the threads that run together access."""
+
+    UNIFORM = "the same element in all lanes"
+    CONTIGUOUS = "contiguous"
+    REVERSED = "contiguous, backwards"
+    STRIDED = "strided"
+    SCATTERED = "scattered"
+
+
+@record(eq=True)
+class MemoryAccess:
+    """A place in a kernel that accesses memory.
+
+    Attributes
+    ----------
+    action : str
+        ``"load"``, ``"store"`` or ``"atomic"``.
+    array : str
+        The user's name for the array; may be empty.
+    dtype : str
+        Type of the element.
+    kind : AccessKind
+        Which elements neighbouring threads access.
+    stride_bytes : int or None
+        Distance between the elements of neighbouring threads, where it is known and constant.
+    span : Span or None
+        Where in the source.
+    """
+
+    action: str
+    array: str
+    dtype: str
+    kind: AccessKind
+    stride_bytes: int | None
+    span: Span | None
+
+    def __str__(self) -> str:
+        name = f"{self.action} {self.array}".rstrip()
+        stride = f", {self.stride_bytes} bytes apart" if self.kind is AccessKind.STRIDED else ""
+        return f"{name}: {self.dtype}, {self.kind.value}{stride}"
+
+
+@record(eq=True)
+class LoopFinding:
+    """A loop; a divergent one runs until the last of its lanes is done."""
+
+    is_divergent: bool
+    span: Span | None
+
+    def __str__(self) -> str:
+        if self.is_divergent:
+            return "loop: divergent, lanes leave it at different times"
+        return "loop: all lanes take the same iterations"
+
+
+@record(eq=True)
+class LaneCall:
+    """A function that is called for one thread after the other."""
+
+    name: str
+    symbol: str
+    span: Span | None
+
+    def __str__(self) -> str:
+        return f"{self.name}: calls {self.symbol} once per thread"
+
+
+Finding = MemoryAccess | LoopFinding | LaneCall
+
+
+@record(eq=True)
+class Layout:
+    """How blocks of one shape run.
+
+    Attributes
+    ----------
+    block : tuple of int
+        The shape.
+    lanes : int
+        How many threads run as one vector.
+    axis : str
+        Along which axis of the block, or ``"warp"`` for the order of the threads' numbers.
+    is_full : bool
+        Whether the block is a whole number of such vectors.
+    was_cached : bool or None
+        Whether the machine code was found on disk; None if it was not looked for, or has not been
+        needed yet.
+    findings : tuple of MemoryAccess, LoopFinding or LaneCall
+        What deserves attention, in the order of the program.
+    """
+
+    block: tuple[int, int, int]
+    lanes: int
+    axis: str
+    is_full: bool
+    was_cached: bool | None
+    findings: tuple[Finding, ...]
+
+    @property
+    def accesses(self) -> list[MemoryAccess]:
+        """The accesses to memory."""
+        return [each for each in self.findings if isinstance(each, MemoryAccess)]
+
+    @property
+    def loops(self) -> list[LoopFinding]:
+        """The loops."""
+        return [each for each in self.findings if isinstance(each, LoopFinding)]
+
+    @property
+    def lane_calls(self) -> list[LaneCall]:
+        """The functions that are called for each thread."""
+        return [each for each in self.findings if isinstance(each, LaneCall)]

@@ -1,0 +1,71 @@
+import warnings
+
+import pytest
+
+from pygpulib import cuda
+from pygpulib.errors import ArgumentError, ConfigurationWarning, PyGpuLibWarning
+
+
+@pytest.mark.parametrize("bounds", [None, 128, (128,), (128, 2), (128, 2, 1), [64, 1]])
+def test_launch_bounds(bounds):
+    cuda.jit(launch_bounds=bounds)
+
+
+@pytest.mark.parametrize("bounds", [(1, 2, 3, 4), (), 0, -1, (128, 0), "128", 1.5, True, (None,)])
+def test_wrong_launch_bounds(bounds):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        cuda.jit(launch_bounds=bounds)
+    assert isinstance(caught.value, ArgumentError)
+    assert str(caught.value) == (
+        f"the option launch_bounds of cuda.jit is {bounds!r}\n"
+        "expected a positive integer or a tuple of one to three: threads per block, blocks per "
+        "multiprocessor, blocks per cluster"
+    )
+
+
+@pytest.mark.parametrize("carveout", [None, -1, 0, 50, 100, "MaxL1", "maxshared", "Default"])
+def test_carveouts(carveout):
+    cuda.jit(shared_memory_carveout=carveout)
+
+
+@pytest.mark.parametrize("carveout", [-2, 101, 50.0, "half", "", True, (1,)])
+def test_wrong_carveouts(carveout):
+    with pytest.raises(ArgumentError) as caught:
+        cuda.jit(shared_memory_carveout=carveout)
+    assert str(caught.value) == (
+        f"the option shared_memory_carveout of cuda.jit is {carveout!r}\n"
+        "expected an integer from -1 to 100, 'MaxL1', 'MaxShared' or 'default'"
+    )
+
+
+@pytest.mark.parametrize("count", [0, -1, 3.0, "32", True])
+def test_wrong_numbers_of_registers(count):
+    with pytest.raises(ArgumentError) as caught:
+        cuda.jit(max_registers=count)
+    assert str(caught.value) == (
+        f"the option max_registers of cuda.jit is {count!r}\n"
+        "expected a positive integer: registers per thread"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "effect"), [("opt", "not optimized"), ("lineinfo", "full of line information")]
+)
+def test_options_that_do_not_go_with_debug(name, effect):
+    with pytest.warns(ConfigurationWarning) as caught:
+        cuda.jit(debug=True, **{name: True})
+    (warning,) = caught
+    assert str(warning.message) == (
+        f"cuda.jit was given debug=True and {name}=True: code for debugging is {effect} anyway\n"
+        f"help: leave {name} out, or set debug=False"
+    )
+    assert warning.filename == __file__
+    assert issubclass(ConfigurationWarning, PyGpuLibWarning)
+
+
+def test_options_that_go_with_debug():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cuda.jit(debug=True)
+        cuda.jit(debug=True, opt=False, lineinfo=False)
+        cuda.jit(debug=False, opt=True, lineinfo=True)
