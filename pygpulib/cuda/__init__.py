@@ -61,6 +61,7 @@ from pygpulib.cuda.streams import (
 from pygpulib.jit.declarations import SCALAR_NAMES
 from pygpulib.jit.intrinsics.atomics import atomic
 from pygpulib.jit.intrinsics.floating import fma
+from pygpulib.jit.intrinsics.hints import literal_unroll
 from pygpulib.jit.intrinsics.integer_math import brev, clz, ffs, popc
 from pygpulib.jit.intrinsics.memory import const, local, shared
 from pygpulib.jit.intrinsics.roots import cbrt
@@ -174,6 +175,7 @@ __all__ = [
     "lanemask_lt",
     "legacy_default_stream",
     "list_devices",
+    "literal_unroll",
     "local",
     "managed_array",
     "mapped",

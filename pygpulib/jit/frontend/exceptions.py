@@ -86,7 +86,8 @@ def _append_raise(
     details = tuple(message.operands)
     if len(details) > faults.MAX_DETAILS:
         _fail_length(ctx, len(details), node)
-    ctx.builder.append(ir.Raise(_number(ctx, cls, message, span), details, span=span))
+    number = _number(ctx, cls, message, span)
+    ctx.builder.append(ir.Raise(number, () if number is None else details, span=span))
 
 
 def _number(ctx: Context, cls: type[Exception], message: Message, span: Span) -> int | None:

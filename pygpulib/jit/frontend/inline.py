@@ -15,7 +15,15 @@ from pygpulib.errors import (
     UnsupportedSyntaxError,
 )
 from pygpulib.jit import types
-from pygpulib.jit.frontend import control, expressions, forms, inference, recursion, statements
+from pygpulib.jit.frontend import (
+    control,
+    declaration,
+    expressions,
+    forms,
+    inference,
+    recursion,
+    statements,
+)
 from pygpulib.jit.frontend.context import CallKey, Context, Frame, Pending, Source
 from pygpulib.jit.frontend.forms import Conflict
 from pygpulib.jit.frontend.source import load, unwrap
@@ -55,6 +63,24 @@ def call(
     """
     source, enclosing = _source_of(ctx, function, node)
     variables = _bind(ctx, source, _Defaults(ctx, function, node), (args, kwargs), node)
+    declared: Sequence[types.FunctionSignature] = getattr(function, "declared", ())
+    if not declared:
+        return _call_bound(ctx, function, source, enclosing, variables, node)
+    signature = declaration.choose(ctx, source.name, declared, list(variables.values()), node)
+    variables = declaration.convert(ctx, signature, variables, node)
+    result = _call_bound(ctx, function, source, enclosing, variables, node)
+    return declaration.convert_result(ctx, source.name, signature, result, node)
+
+
+def _call_bound(
+    ctx: Context,
+    function: Callable[..., object] | Closure,
+    source: Source,
+    enclosing: Frame | None,
+    variables: Mapping[str, Operand],
+    node: ast.AST,
+) -> Operand:
+    """Call a function whose parameters have their operands."""
     key = CallKey(
         source.node,
         tuple(forms.form_of(operand) for operand in variables.values()),

@@ -17,6 +17,7 @@ from pygpulib.errors import (
 )
 from pygpulib.jit.diagnostics import describe
 from pygpulib.jit.frontend.context import Source
+from pygpulib.jit.frontend.matching import replace_matches
 
 _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
 
@@ -155,6 +156,8 @@ def _parse(function: FunctionType) -> _Parsed:
             "plain Python prompt",
         )
     node = _find_lambda(code, lines) if code.co_name == "<lambda>" else _find_def(code, lines)
+    if isinstance(node, ast.FunctionDef):
+        node = replace_matches(node, lines)
     if node is None:
         raise SourceUnavailableError(
             f"the source of {function.__qualname__} was not found",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from types import FunctionType
 from typing import Any
 
 from pygpulib.errors import KernelTypeError, UndefinedNameError, UnsupportedSyntaxError
@@ -31,6 +32,7 @@ from pygpulib.jit.frontend.values import (
     Array,
     Elementwise,
     NoneValue,
+    Object,
     Operand,
     Record,
     Text,
@@ -195,15 +197,42 @@ def _refuse_elementwise(ctx: Context, operand: Operand, node: ast.AST) -> None:
         elementwise.refuse(ctx, node)
 
 
+def _compile_delete(ctx: Context, node: ast.Delete) -> None:
+    for target in node.targets:
+        if not isinstance(target, ast.Name):
+            ctx.fail(
+                UnsupportedSyntaxError,
+                "'del' of anything but a variable is not supported in kernels",
+                target,
+                help="assign another value instead",
+            )
+        scope.lookup(ctx, target.id, target)
+        del ctx.frame.variables[target.id]
+
+
 def _compile_def(ctx: Context, node: ast.FunctionDef) -> None:
-    if node.decorator_list:
-        ctx.fail(
-            UnsupportedSyntaxError,
-            "decorators on functions inside a kernel are not supported",
-            node.decorator_list[0],
-            help="leave the decorator out: functions inside a kernel are compiled with it",
-        )
+    for decorator in node.decorator_list:
+        if not _makes_device_functions(ctx, decorator):
+            ctx.fail(
+                UnsupportedSyntaxError,
+                "decorators on functions inside a kernel are not supported",
+                decorator,
+                help="leave the decorator out, or write @cuda.jit(device=True): functions inside "
+                "a kernel are compiled with it",
+            )
     scope.assign(ctx, node.name, inline.make_closure(ctx, node))
+
+
+def _makes_device_functions(ctx: Context, node: ast.expr) -> bool:
+    """Return whether a decorator is ``cuda.jit(device=True)``, which changes nothing here."""
+    if not isinstance(node, ast.Call) or node.args:
+        return False
+    options = {keyword.arg: keyword.value for keyword in node.keywords}
+    match expressions.evaluate(ctx, node.func), options.get("device"):
+        case Object(FunctionType() as function), ast.Constant(True):
+            return function.__module__.startswith("pygpulib.") and function.__name__ == "jit"
+        case _:
+            return False
 
 
 # --------------------------------------------------------------------------------------- control
@@ -245,6 +274,7 @@ def handlers() -> Mapping[type[ast.stmt], Callable[[Context, Any], None]]:
         ast.AugAssign: _compile_augmented,
         ast.Break: loops.leave_loop,
         ast.Continue: loops.continue_loop,
+        ast.Delete: _compile_delete,
         ast.Expr: _compile_expression,
         ast.For: loops.compile_for,
         ast.FunctionDef: _compile_def,

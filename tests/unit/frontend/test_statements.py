@@ -4,13 +4,14 @@
 import numpy as np
 import pytest
 
+from pygpulib import cuda
 from pygpulib.errors import (
     KernelTypeError,
     SourceUnavailableError,
     UndefinedNameError,
     UnsupportedSyntaxError,
 )
-from tests.helpers.kernels import Device, check, compile_for
+from tests.helpers.kernels import Device, check, compile_for, interpret
 
 
 def out(size=8, dtype="float64"):
@@ -484,6 +485,68 @@ def test_decorated_inner_functions_are_refused():
     lines = failure(kernel, out(), error=UnsupportedSyntaxError)
     assert lines[0] == "decorators on functions inside a kernel are not supported"
     assert lines[-1].startswith("help: leave the decorator out")
+
+
+def test_device_functions_are_defined_inside_kernels():
+    def kernel(a):
+        @cuda.jit(device=True, inline=True)
+        def g(x):
+            return x * a[1]
+
+        shift = lambda x: g(x) + a[2]
+        a[0] = shift(a[1])
+
+    a = np.array([0.0, 3.0, 1.0])
+    interpret(kernel, a)
+    assert a[0] == 10
+
+
+def test_kernels_and_signatures_inside_kernels_are_refused():
+    def plain(a):
+        @cuda.jit
+        def g(x):
+            return x
+
+    def not_device(a):
+        @cuda.jit(fastmath=True)
+        def g(x):
+            return x
+
+    def signature(a):
+        @cuda.jit("f4(f4)", device=True)
+        def g(x):
+            return x
+
+    for kernel in (plain, not_device, signature):
+        lines = failure(kernel, out(), error=UnsupportedSyntaxError)
+        assert lines[0] == "decorators on functions inside a kernel are not supported"
+
+
+@cuda.jit(device=True)
+def twice(x):
+    return 2 * x
+
+
+@cuda.jit(device=True)
+def plus(x, y=1):
+    return x + y
+
+
+FUNCTIONS = (twice, plus)
+
+
+def test_functions_in_tuples():
+    def kernel(a):
+        local = (twice, lambda x: x - 0.5, plus)
+        a[0] = FUNCTIONS[0](a[0]) + FUNCTIONS[1](a[1]) + local[1](1) + local[-1](2)
+        for f in FUNCTIONS:
+            a[2] += f(a[1])
+        for f in cuda.literal_unroll((*local, *FUNCTIONS)):
+            a[3] += f(2.0)
+        for x in cuda.literal_unroll((1, 2.5, True)):
+            a[4] += x
+
+    check(kernel, np.arange(5.0))
 
 
 def test_functions_without_source_are_reported_at_the_call():

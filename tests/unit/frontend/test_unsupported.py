@@ -47,12 +47,11 @@ def test_every_entry_names_a_construct_and_an_alternative():
 
 
 BODIES = {
-    "Delete": "del a",
     "ClassDef": "class C:\n    pass",
     "Global": "global x",
     "Import": "import os",
     "ImportFrom": "from os import path",
-    "Match": "match a:\n    case 1:\n        pass",
+    "Match": "match a:\n    case [1, *x]:\n        pass",
     "Try": "try:\n    pass\nfinally:\n    pass",
     "TryStar": "try:\n    pass\nexcept* ValueError:\n    pass",
     "With": "with a:\n    pass",
