@@ -107,8 +107,9 @@ from pygpulib.jit.types import none, void
 from pygpulib.jit.vector_types import VECTOR_TYPES
 
 if TYPE_CHECKING:
-    from pygpulib.cuda import cudadrv, extending
+    from pygpulib.cuda import cudadrv, extending, fp16
     from pygpulib.cuda.cudadrv import devicearray
+    from pygpulib.jit.intrinsics.procedures import literal_unroll
     from pygpulib.vectorize import Reduce, guvectorize, vectorize
     from pygpulib.vectorize import Reduce as reduce  # noqa: N813
 
@@ -157,6 +158,7 @@ __all__ = [
     "external_stream",
     "ffs",
     "fma",
+    "fp16",
     "from_dlpack",
     "get_current_device",
     "gpus",
@@ -225,6 +227,7 @@ __all__ = [
 _LAZY = {
     "Reduce": "pygpulib.vectorize.reduction",
     "guvectorize": "pygpulib.vectorize.decorators",
+    "literal_unroll": "pygpulib.jit.intrinsics.procedures",
     "vectorize": "pygpulib.vectorize.decorators",
     "devicearray": "pygpulib.cuda.cudadrv",
 }

@@ -19,6 +19,7 @@ from pygpulib.jit.frontend import (
     optionals,
     overloading,
     records,
+    reductions,
     tuples,
     vectors,
     views,
@@ -153,6 +154,8 @@ def call(
         case Array() as receiver, "fill", (value,) if not kwargs:
             elementwise.fill(ctx, receiver, value, node)
             return NoneValue()
+        case Array() as receiver, name, () if name in reductions.METHODS and not kwargs:
+            return reductions.call(ctx, reductions.METHODS[name], receiver, node)
         case Array() as receiver, "item", indices if not kwargs:
             return arrays.subscript(ctx, receiver, Tuple(indices), node)
     given = ", ".join(inference.describe(one) for one in (*args, *kwargs.values()))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import builtins
 import linecache
+import sys
+import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FunctionType, MethodType
 
@@ -22,6 +24,8 @@ from pygpulib.jit.frontend.matching import replace_matches
 _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
 
 _CACHE_LIMIT = 1024
+
+_COMMAND_LINE = "<string>"
 
 
 @record(eq=True)
@@ -146,8 +150,11 @@ def _refuse_generator(code: CodeType, parsed: _Parsed) -> None:
 
 def _parse(function: FunctionType) -> _Parsed:
     code = function.__code__
-    linecache.checkcache(code.co_filename)
-    lines = linecache.getlines(code.co_filename, function.__globals__)
+    if code.co_filename == _COMMAND_LINE:
+        lines = _lines_of_command(code)
+    else:
+        linecache.checkcache(code.co_filename)
+        lines = linecache.getlines(code.co_filename, function.__globals__)
     if not lines:
         raise SourceUnavailableError(
             f"the source of {function.__qualname__} is not available",
@@ -165,6 +172,33 @@ def _parse(function: FunctionType) -> _Parsed:
             help="if the file was edited, import it again; give a lambda a name with 'def'",
         )
     return _Parsed(node, tuple(lines))
+
+
+def _lines_of_command(code: CodeType) -> list[str]:
+    """Return the program of ``python -c`` if the code is a part of it.
+
+    Code from ``exec`` has the same file name.
+    """
+    arguments = sys.orig_argv
+    if "-c" not in arguments[:-1]:
+        return []
+    text = arguments[arguments.index("-c") + 1]
+    for program in (text, textwrap.dedent(text)):
+        try:
+            whole = compile(program, _COMMAND_LINE, "exec", dont_inherit=True)
+        except SyntaxError:
+            continue
+        if _contains(whole, code):
+            return program.splitlines(keepends=True)
+    return []
+
+
+def _contains(whole: CodeType, part: CodeType) -> bool:
+    return any(
+        constant == part or _contains(constant, part)
+        for constant in whole.co_consts
+        if isinstance(constant, CodeType)
+    )
 
 
 # ------------------------------------------------------------------------------------ functions

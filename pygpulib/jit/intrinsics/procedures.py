@@ -14,6 +14,8 @@ Vector: TypeAlias = Any
 """A one-dimensional array."""
 Scalar: TypeAlias = Any
 """A number of any type."""
+Items: TypeAlias = Any
+"""A tuple."""
 
 
 def integer_power(base: Whole, exponent: Whole) -> Whole:
@@ -88,3 +90,16 @@ def largest(array: Vector) -> Scalar:
         if array[index] > best:
             best = array[index]
     return best
+
+
+def literal_unroll(container: Items) -> Items:
+    """Return a tuple, as what a ``for`` statement in a kernel goes through.
+
+    Such statements are repeated for every item of a tuple anyway: this is numba's way to ask.
+
+    Parameters
+    ----------
+    container : tuple
+        Items of any types.
+    """
+    return container

@@ -1,5 +1,6 @@
 import ast
 import linecache
+import subprocess
 import sys
 
 import pytest
@@ -253,3 +254,38 @@ def test_bound_methods_are_refused():
         "Holder.method is a bound method, which cannot be compiled\n"
         "help: compile a plain function and pass what it needs as arguments"
     )
+
+
+def run_command(text):
+    return subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, check=True, timeout=60
+    ).stdout
+
+
+def test_programs_on_the_command_line():
+    out = run_command(
+        f"PATH = {sys.path!r}"
+        """
+import sys
+sys.path[:0] = PATH
+from pygpulib.jit.frontend.source import load
+def first(a):
+    return a + 1
+second = lambda b: b * 2
+import ast
+print(ast.unparse(load(first).node))
+print(ast.unparse(load(second).node))
+namespace = {}
+exec("def first(a):\\n    return a - 1", namespace)
+try:
+    load(namespace["first"])
+except Exception as error:
+    print(error.problem)
+"""
+    )
+    assert out.splitlines() == [
+        "def first(a):",
+        "    return a + 1",
+        "lambda b: b * 2",
+        "the source of first is not available",
+    ]
