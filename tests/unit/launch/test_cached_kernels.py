@@ -210,7 +210,8 @@ print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 
 def start(tmp_path, argument, **environment):
     script = tmp_path / "script.py"
-    script.write_text(SCRIPT)
+    if not script.exists():  # another process may be reading it
+        script.write_text(SCRIPT)
     return subprocess.Popen(
         [sys.executable, script, argument],
         env={
