@@ -45,7 +45,7 @@ MISTAKES = [
     ("a[0] = nothing", 1, UndefinedNameError, "name 'nothing' is not defined"),
     ("x = 1\na[0] = math.sine(x)", 2, KernelTypeError, "module math has no attribute 'sine'"),
     ("a[0] = cuda.gird(1)", 1, KernelTypeError, "has no attribute 'gird'"),
-    ("if n > 1:\n    x = 1\n    del x", 3, UnsupportedSyntaxError, "'del'"),
+    ("if n > 1:\n    del a[0]", 2, UnsupportedSyntaxError, "'del'"),
     ("a[0] = x\nx = 2", 1, UndefinedNameError, "'x'"),
     # types
     ("a[0] = n + None", 1, KernelTypeError, "+ does not take int64 and None"),

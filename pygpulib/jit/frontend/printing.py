@@ -31,7 +31,7 @@ from pygpulib.jit.printing import format_print
 _PLAIN, _TEXT, _REPR = -1, ord("s"), ord("r")  # the conversions of f-strings
 
 # What ``%`` takes: flags, width, precision, and the kind of number.
-_DIRECTIVE = re.compile(r"%([-+ 0#]*)(\d*)(?:\.(\d+))?([a-zA-Z%])")
+_DIRECTIVE = r"%([-+ 0#]*)(\d*)(?:\.(\d+))?([a-zA-Z%])"
 
 
 class Message:
@@ -188,7 +188,7 @@ class Message:
         value = expressions.evaluate(self._ctx, node)
         waiting = list(value.items) if isinstance(value, Tuple) else [value]
         position = 0
-        for found in _DIRECTIVE.finditer(template):
+        for found in re.finditer(_DIRECTIVE, template):
             self.add_text(template[position : found.start()])
             position = found.end()
             if found[4] == "%":
