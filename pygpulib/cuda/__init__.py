@@ -107,8 +107,18 @@ from pygpulib.jit.types import none, void
 from pygpulib.jit.vector_types import VECTOR_TYPES
 
 if TYPE_CHECKING:
-    from pygpulib.cuda import cudadrv, extending, fp16
+    from pygpulib.cuda import args, cudadrv, extending, fp16
     from pygpulib.cuda.cudadrv import devicearray
+    from pygpulib.cuda.foreign import (
+        LTOIR,
+        Archive,
+        Cubin,
+        CUSource,
+        Fatbin,
+        Object,
+        PTXSource,
+        declare_device,
+    )
     from pygpulib.jit.intrinsics.procedures import literal_unroll
     from pygpulib.vectorize import Reduce, guvectorize, vectorize
     from pygpulib.vectorize import Reduce as reduce  # noqa: N813
@@ -118,17 +128,25 @@ globals().update(SCALAR_NAMES)
 globals().update(VECTOR_TYPES)
 
 __all__ = [
+    "LTOIR",
+    "Archive",
+    "CUSource",
     "Context",
+    "Cubin",
     "Device",
     "Event",
+    "Fatbin",
     "In",
     "InOut",
+    "Object",
     "Out",
+    "PTXSource",
     "Reduce",
     "Stream",
     "activemask",
     "all_sync",
     "any_sync",
+    "args",
     "as_cuda_array",
     "atomic",
     "ballot_sync",
@@ -144,6 +162,7 @@ __all__ = [
     "cudadrv",
     "current_backend",
     "current_context",
+    "declare_device",
     "default_stream",
     "defer_cleanup",
     "detect",
@@ -226,12 +245,20 @@ __all__ = [
 # What many programs never use, by the module that it is imported from when it is first asked for.
 _LAZY = {
     "Reduce": "pygpulib.vectorize.reduction",
+    "Archive": "pygpulib.cuda.foreign",
+    "CUSource": "pygpulib.cuda.foreign",
+    "Cubin": "pygpulib.cuda.foreign",
+    "Fatbin": "pygpulib.cuda.foreign",
+    "LTOIR": "pygpulib.cuda.foreign",
+    "Object": "pygpulib.cuda.foreign",
+    "PTXSource": "pygpulib.cuda.foreign",
+    "declare_device": "pygpulib.cuda.foreign",
     "guvectorize": "pygpulib.vectorize.decorators",
     "literal_unroll": "pygpulib.jit.intrinsics.procedures",
     "vectorize": "pygpulib.vectorize.decorators",
     "devicearray": "pygpulib.cuda.cudadrv",
 }
-_SUBMODULES = ("cudadrv", "extending", "random")
+_SUBMODULES = ("args", "cudadrv", "extending", "random")
 
 
 def __getattr__(name: str) -> object:

@@ -102,7 +102,7 @@ def _lengths(given: object, what: str) -> tuple[int, int, int]:
         except TypeError as cause:
             raise LaunchTypeError(
                 f"the {what} of a launch has the size {part!r}, which is not an integer",
-                detail=form,
+                detail=f"{what}dim must be a sequence of integers, got {parts}",
                 help="divide with // instead of /, or convert with int(...)",
             ) from cause
     for axis, length in zip(_AXES, lengths, strict=False):

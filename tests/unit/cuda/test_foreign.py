@@ -1,0 +1,39 @@
+import numpy as np
+import pytest
+
+from pygpulib import cuda, types
+from pygpulib.errors import UnsupportedFeatureError
+
+
+@pytest.mark.parametrize("signature", ["int32(float32[:])", types.int32(types.float32[:])])
+def test_declarations(signature):
+    source = cuda.CUSource("...", name="f.cu")
+    declared = cuda.declare_device("f", signature, link=source)
+    assert declared.name == "f"
+    assert declared.sig.args == (types.float32[:],)
+    assert declared.sig.return_type == types.int32
+    assert declared.link == (source,)
+    assert repr(declared) == "<foreign function f int32(array(float32, 1d, A))>"
+    assert repr(source) == "CUSource('f.cu')"
+    assert cuda.declare_device("f", signature, link=["a.ptx", source]).link == ("a.ptx", source)
+    assert cuda.declare_device("f", signature).link == ()
+    assert cuda.PTXSource("").name == "<unnamed-ptx>"
+
+
+@pytest.mark.parametrize("signature", ["(float32[:],)", (types.float32[:],)])
+def test_declarations_need_a_result(signature):
+    with pytest.raises(TypeError, match="Return type must be provided for .* of f"):
+        cuda.declare_device("f", signature)
+
+
+def test_kernels_say_why_they_cannot_call_it():
+    twice = cuda.declare_device("twice", "int32(int32)")
+
+    @cuda.jit
+    def kernel(a):
+        a[0] = twice(a[0])
+
+    with pytest.raises(
+        UnsupportedFeatureError, match=r"test_foreign\.py:\d+: the function twice is declared in"
+    ):
+        kernel[1, 1](np.zeros(1, np.int32))
