@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 
 from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
@@ -16,6 +16,7 @@ from pygpulib.jit.frontend import (
     optionals,
     places,
     records,
+    traversal,
     views,
 )
 from pygpulib.jit.frontend.context import Context
@@ -225,7 +226,9 @@ def _whole_index(ctx: Context, array: Array, items: Sequence[Operand]) -> list[N
 
 # ------------------------------------------------------------------------------------- attributes
 
-METHODS = frozenset({"fill", "item", "transpose", "view"})
+_OWN_METHODS = ("fill", "item", "transpose", "view")
+_REDUCTIONS = ("all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "std", "sum", "var")
+METHODS = frozenset({*_OWN_METHODS, *_REDUCTIONS})
 """Methods of arrays; :mod:`pygpulib.jit.frontend.methods` calls them."""
 
 
@@ -270,7 +273,13 @@ _ATTRIBUTES: dict[str, Callable[[Context, Array], Operand | None]] = {
     "T": lambda _, array: views.transpose(array),
     "real": _real,
     "imag": _imag,
+    "flat": lambda ctx, array: traversal.flat(ctx, array),  # noqa: PLW0108 - not imported yet
 }
+
+
+def attribute_names() -> Set[str]:
+    """Return the names of what all arrays have."""
+    return METHODS | _ATTRIBUTES.keys()
 
 
 def attribute(ctx: Context, array: Array, name: str, node: ast.AST) -> Operand:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import operator
 from collections.abc import Sequence
 
 import numpy as np
@@ -155,7 +156,7 @@ def _range(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Op
 # ---------------------------------------------------------------------------------------- numbers
 
 
-@register(abs, np.absolute)
+@register(abs, operator.abs, np.absolute)
 def _abs(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Operand:
     (value,) = bind(ctx, "abs", ("x",), 1, args, kwargs, node)
     if isinstance(value, Complex):

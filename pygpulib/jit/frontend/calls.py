@@ -33,7 +33,10 @@ from pygpulib.jit.frontend import (
     optionals,
     overloading,
     printing,
+    reductions,
+    reflection,
     synchronization,
+    traversal,
     tuples,
     vectors,
     warp_calls,
@@ -72,7 +75,10 @@ _LOADED = (
     datetimes,
     memory,
     operators,
+    reductions,
+    reflection,
     synchronization,
+    traversal,
     warp_calls,
 )
 

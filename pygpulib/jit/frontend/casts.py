@@ -12,7 +12,7 @@ from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
 from pygpulib.errors import DTypeError, KernelTypeError
 from pygpulib.jit import types
-from pygpulib.jit.elements import Element, TimeLayout, element_alignment, element_of
+from pygpulib.jit.elements import Element, TimeLayout, element_of
 from pygpulib.jit.frontend import arrays, calls, inference, integers
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.functions import bind, register
@@ -105,11 +105,12 @@ def _fail_scalar(ctx: Context, operand: Operand, element: Element, node: ast.AST
 
 
 def _view_array(ctx: Context, array: Array, element: Element, node: ast.AST) -> Array:
-    """Return a view of an array; the last dimension is divided or multiplied."""
+    """Return a view of an array; the last dimension is divided or multiplied.
+
+    Whoever asks for larger elements sees to it that they are aligned.
+    """
     old, new = array.type.element, element
     size, wanted = old.size_bytes, new.size_bytes
-    if element_alignment(old) % element_alignment(new) and element_alignment(new) > 1:
-        _fail_array(ctx, array, element, "its elements may not be aligned for that", node)
     if size == wanted:
         return Array(
             replace(array.type, element=new), array.pointer, array.shape, array.strides, array.name

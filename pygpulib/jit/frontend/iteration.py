@@ -9,7 +9,16 @@ from typing import NoReturn
 from pygpulib._record import record
 from pygpulib.core import dtypes
 from pygpulib.errors import KernelTypeError
-from pygpulib.jit.frontend import arithmetic, arrays, expressions, forms, inference, scope, tuples
+from pygpulib.jit.frontend import (
+    arithmetic,
+    arrays,
+    expressions,
+    forms,
+    inference,
+    optionals,
+    scope,
+    tuples,
+)
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.values import Array, Number, Object, Operand, Range, Tuple
 from pygpulib.jit.ir import ops as ir
@@ -56,7 +65,7 @@ def open_iterable(ctx: Context, node: ast.expr) -> Range | Sequence:
                 return _zip(ctx, node)
             if function.value is reversed:
                 return _reversed(ctx, node)
-    operand = expressions.evaluate(ctx, node)
+    operand = optionals.plain(ctx, expressions.evaluate(ctx, node))
     return operand if isinstance(operand, Range) else _sequence(ctx, operand, node)
 
 
@@ -65,6 +74,8 @@ def _has_star(node: ast.Call) -> bool:
 
 
 def _sequence(ctx: Context, operand: Operand, node: ast.expr) -> Sequence:
+    if isinstance(operand, Object) and isinstance(operand.value, Sequence):
+        return operand.value
     if isinstance(operand, Tuple):
         return _tuple_sequence(ctx, operand, node)
     if isinstance(operand, Array) and operand.type.ndim > 0:

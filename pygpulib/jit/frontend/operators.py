@@ -12,6 +12,7 @@ from pygpulib.core import dtypes
 from pygpulib.errors import KernelTypeError
 from pygpulib.jit.frontend import (
     arithmetic,
+    arrays,
     builtins,
     calls,
     comparisons,
@@ -30,7 +31,7 @@ from pygpulib.jit.frontend.functions import (
     numbers,
     register,
 )
-from pygpulib.jit.frontend.values import Array, Complex, Number, Operand
+from pygpulib.jit.frontend.values import Array, Complex, NoneValue, Number, Operand
 from pygpulib.jit.intrinsics.selection import selp
 
 BINARY: dict[type[ast.operator], tuple[object, ...]] = {
@@ -156,6 +157,37 @@ def _truth(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Op
 def _getitem(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Operand:
     operand, index = _operands(ctx, operator.getitem, 2, (args, kwargs), node)
     return expressions.subscript(ctx, operand, index, node)
+
+
+@register(operator.setitem)
+def _setitem(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Operand:
+    operand, index, value = bind(ctx, "operator.setitem", ("a", "b", "c"), 3, args, kwargs, node)
+    assert operand is not None
+    assert index is not None
+    assert value is not None
+    arrays.store(ctx, operand, index, value, node)
+    return NoneValue()
+
+
+@register(operator.contains)
+def _contains(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Operand:
+    container, item = _operands(ctx, operator.contains, 2, (args, kwargs), node)
+    return comparisons.compare(ctx, ast.In, item, container, node)
+
+
+@register(operator.concat, operator.iconcat)
+def _concat(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Operand:
+    left, right = _operands(ctx, operator.concat, 2, (args, kwargs), node)
+    return arithmetic.binary(ctx, ast.Add, left, right, node)
+
+
+@register(operator.index)
+def _index(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Operand:
+    (operand,) = _operands(ctx, operator.index, 1, (args, kwargs), node)
+    whole = inference.integer(ctx, operand)
+    if whole is None or not (isinstance(operand, Number) and not operand.dtype.is_float):
+        calls.fail_types(ctx, "operator.index", [operand], node)
+    return whole
 
 
 # ---------------------------------------------------------------------------------------- choices
