@@ -17,6 +17,7 @@ Pair = namedtuple("Pair", ["left", "right"])
 
 
 NAME = "size"
+RIGHT = "right"
 
 
 class Color(enum.Enum):
@@ -79,7 +80,7 @@ def test_attributes_by_name():
     def body(i, pair, a, out):
         out[0] = hasattr(pair, "left")
         out[1] = hasattr(pair, "middle")
-        out[2] = getattr(pair, "right") + getattr(pair, "middle", 5)
+        out[2] = getattr(pair, RIGHT) + getattr(pair, "middle", 5)
         out[3] = hasattr(a, "shape") + hasattr(a, "shapes")
         out[4] = hasattr(np, "pi") + hasattr(1.5, "real") + hasattr(1j, "imaginary")
         out[5] = getattr(a, NAME)
@@ -90,9 +91,7 @@ def test_attributes_by_name():
 @pytest.mark.parametrize("shape", [(3, 4, 5), (0, 3), (7,), (2, 3, 1, 4)])
 def test_indices_of_all_elements(shape):
     def three(i, shape, out):
-        k = 0
-        for index in np.ndindex(shape):
-            k += 1
+        for k, index in enumerate(np.ndindex(shape)):
             for axis in range(len(index)):
                 out[i] += k * index[axis] * (axis + 1)
 
@@ -122,9 +121,7 @@ def test_ndindex_of_separate_extents():
 )
 def test_elements_in_order(array):
     def body(i, a, out):
-        k = 0
-        for x in a.flat:
-            k += 1
+        for k, x in enumerate(a.flat):
             out[i] += x * k
         for index, x in np.ndenumerate(a):
             out[i] += x * index[0] - x * index[-1]
