@@ -11,10 +11,11 @@ from pygpulib.core import dtypes
 from pygpulib.jit import types
 from pygpulib.jit.backends.interp.launch import run
 from pygpulib.jit.frontend.compile import compile_function, resolve_result_type
-from pygpulib.jit.intrinsics import threads as cuda
 from pygpulib.jit.ir.verifier import verify
 from pygpulib.jit.options import CompileOptions
-from tests.helpers.kernels import Device, type_of
+from pygpulib.jit.signature import typeof
+from tests.helpers.elementwise import kernel_for
+from tests.helpers.kernels import Device
 
 OPTIONS = CompileOptions()
 
@@ -32,39 +33,13 @@ def over(
     found = result_type(function, *scalars)
     assert isinstance(found, types.ScalarType)
     out = np.zeros(len(columns[0]), found.dtype.numpy)
-    kernel_for = {1: _one, 2: _two, 3: _three}[len(columns)](Device(function))
+    kernel = kernel_for(Device(function), len(columns))
     arguments = (*columns, out)
-    compiled = compile_function(
-        kernel_for, tuple(type_of(argument) for argument in arguments), CompileOptions(debug=debug)
-    )
+    compiled = compile_function(kernel, tuple(map(typeof, arguments)), CompileOptions(debug=debug))
     verify(compiled)
     outcome = run(compiled, 1, len(out), arguments)
     assert outcome.fault is None, outcome.fault
     return out
-
-
-def _one(device: Any) -> Callable[..., None]:
-    def kernel(a: Any, out: Any) -> None:
-        i = cuda.grid(1)
-        out[i] = device(a[i])
-
-    return kernel
-
-
-def _two(device: Any) -> Callable[..., None]:
-    def kernel(a: Any, b: Any, out: Any) -> None:
-        i = cuda.grid(1)
-        out[i] = device(a[i], b[i])
-
-    return kernel
-
-
-def _three(device: Any) -> Callable[..., None]:
-    def kernel(a: Any, b: Any, c: Any, out: Any) -> None:
-        i = cuda.grid(1)
-        out[i] = device(a[i], b[i], c[i])
-
-    return kernel
 
 
 def scalar(function: Callable[..., object], *arguments: Any) -> Any:

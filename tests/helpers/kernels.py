@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from pygpulib.core import dtypes
-from pygpulib.jit import types
 from pygpulib.jit.backends.interp.launch import run
 from pygpulib.jit.frontend.compile import compile_function
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.verifier import verify
 from pygpulib.jit.options import CompileOptions
+from pygpulib.jit.signature import typeof
 
 Kernel = Callable[..., object]
 
@@ -30,26 +28,11 @@ class Device:
         return self.py_func(*args, **kwargs)
 
 
-def type_of(value: Any) -> types.Type:
-    """Return the type that an argument has in the kernel language."""
-    if isinstance(value, np.ndarray):
-        layout = types.array_layout(value)
-        return types.ArrayType(dtypes.from_numpy(value.dtype), value.ndim, layout)
-    if isinstance(value, tuple):
-        cls = type(value) if type(value) is not tuple else None
-        return types.TupleType(tuple(type_of(item) for item in value), cls)
-    if value is None:
-        return types.none
-    return types.scalar_type(dtypes.from_numpy(np.asarray(value).dtype))
-
-
 def compile_for(
     kernel: Kernel, *args: object, options: CompileOptions | None = None
 ) -> ir.Function:
     """Compile a kernel for the types of some arguments and verify the result."""
-    function = compile_function(
-        kernel, tuple(type_of(arg) for arg in args), options or CompileOptions()
-    )
+    function = compile_function(kernel, tuple(map(typeof, args)), options or CompileOptions())
     verify(function)
     return function
 

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pygpulib.jit import types
+from pygpulib.jit.signature import typeof
 from tests.helpers.evaluation import result_type
-from tests.helpers.kernels import check, compile_for, interpret, type_of
+from tests.helpers.kernels import check, compile_for, interpret
 
 CUBE = np.arange(4 * 3 * 5).reshape(4, 3, 5)
 LAYOUTS = {"C": CUBE, "F": np.asfortranarray(CUBE), "A": CUBE[::-1, :, ::2]}
@@ -155,4 +156,4 @@ def test_slices_stay_inside_the_array():
         out = np.zeros(1, np.int64)
         interpret(kernel, np.arange(5), np.array([start]), out)
         assert out[0] == len(np.arange(5)[start:])
-    assert type_of(np.zeros(3)).layout == "C"
+    assert typeof(np.zeros(3)).layout == "C"
