@@ -218,6 +218,7 @@ def start(tmp_path, argument, **environment):
             **os.environ,
             "PYGPULIB_CACHE": "1",
             "PYGPULIB_CACHE_DIR": str(tmp_path / "cache"),
+            "PYGPULIB_NUM_THREADS": "2",
             "PYTHONPATH": os.getcwd(),
             **environment,
         },
@@ -238,8 +239,13 @@ def test_processes_share_the_cache(tmp_path):
     counts = [finish(each) for each in [start(tmp_path, "1") for _ in range(3)]]
     assert {tuple(each) for each in counts} <= {("0", "1"), ("1", "0")}
     assert counts.count(["0", "1"]) >= 1
+    # The kernel, the pool of threads, and what takes arguments out of Python's objects.
+    files = DiskCache(str(tmp_path / "cache" / "cpu")).info().files
+    assert files == 3
     assert finish(start(tmp_path, "1")) == ["1", "0"]
+    assert DiskCache(str(tmp_path / "cache" / "cpu")).info().files == files
     assert finish(start(tmp_path, "2")) == ["0", "1"]
+    assert DiskCache(str(tmp_path / "cache" / "cpu")).info().files == files + 1
 
 
 def test_a_home_that_cannot_be_written(tmp_path):

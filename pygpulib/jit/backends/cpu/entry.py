@@ -24,6 +24,7 @@ from pygpulib.core.locks import Lock
 from pygpulib.jit import types
 from pygpulib.jit.backends.cpu import engine
 from pygpulib.jit.backends.cpu.layouts import ObjectLayouts, object_layouts
+from pygpulib.jit.backends.cpu.objects import find_object
 from pygpulib.jit.backends.cpu.pool import shared_pool
 from pygpulib.jit.backends.cpu.reports import PRINT_WORD, RECORD_WORDS
 from pygpulib.jit.backends.cpu.target import plain_target
@@ -88,6 +89,11 @@ class _Writer:
     lines: list[str] = field(default_factory=list)
     count: int = 0
     words: int = HEADER_WORDS
+    objects: dict[int, str] = field(default_factory=dict)
+
+    def symbol(self, obj: object) -> str:
+        """Return a symbol for the address of an object, which is another one in each process."""
+        return self.objects.setdefault(id(obj), f"@object{len(self.objects)}")
 
     def emit(self, text: str) -> str:
         """Append an instruction with a result, and return the result's name."""
@@ -111,6 +117,10 @@ class _Writer:
         self.lines.append(f"  br i1 {condition}, label %{go_on}, label %slow")
         self.lines.append(f"{go_on}:")
 
+    def is_object(self, address: str, obj: object) -> str:
+        """Compare an address with that of an object."""
+        return self.emit(f"icmp eq i64 {address}, ptrtoint (ptr {self.symbol(obj)} to i64)")
+
     def require_equal(self, type_: str, value: str, wanted: object) -> None:
         """Leave unless a value is a certain one."""
         self.require(self.emit(f"icmp eq {type_} {value}, {wanted}"))
@@ -129,7 +139,7 @@ class _Writer:
 def _write_array(writer: _Writer, obj: str, argument: types.ArrayType) -> None:
     """Check and take apart an array of NumPy or of this package."""
     layouts = writer.layouts
-    is_device = writer.emit(f"icmp eq i64 {writer.type_of(obj)}, {id(ndarray)}")
+    is_device = writer.is_object(writer.type_of(obj), ndarray)
     # An array of this package stands for the NumPy view in it. Read only if there is one.
     device, plain = writer.label(), writer.label()
     origin = writer.label()
@@ -139,9 +149,9 @@ def _write_array(writer: _Writer, obj: str, argument: types.ArrayType) -> None:
     is_set = writer.emit(f"icmp ne ptr {view}, null")
     writer.lines.append(f"  br i1 {is_set}, label %{plain}, label %slow\n{plain}:")
     array = writer.emit(f"phi ptr [{obj}, %{origin}], [{view}, %{device}]")
-    writer.require_equal("i64", writer.type_of(array), id(np.ndarray))
+    writer.require(writer.is_object(writer.type_of(array), np.ndarray))
     dtype = writer.load(array, layouts.array_dtype, "i64")
-    writer.require_equal("i64", dtype, id(argument.dtype.numpy))
+    writer.require(writer.is_object(dtype, argument.dtype.numpy))
     ndim = writer.load(array, layouts.array_ndim, "i32")
     writer.require_equal("i32", ndim, argument.ndim)
     mask, wanted = _LAYOUT_FLAGS[argument.layout]
@@ -161,26 +171,26 @@ def _write_scalar(writer: _Writer, obj: str, argument: DType, parameter: DType) 
     """Check and unbox a number, and convert it to the parameter's type."""
     kind = writer.type_of(obj)
     if argument.is_bool:
-        writer.require_equal("i64", kind, id(bool))
-        is_true = writer.emit(f"icmp eq ptr {obj}, inttoptr (i64 {id(True)} to ptr)")
+        writer.require(writer.is_object(kind, bool))
+        is_true = writer.emit(f"icmp eq ptr {obj}, {writer.symbol(True)}")
         value = writer.emit(f"zext i1 {is_true} to i8")
     elif argument == float64:
         # numpy.float64 derives from float.
-        plain = writer.emit(f"icmp eq i64 {kind}, {id(float)}")
-        derived = writer.emit(f"icmp eq i64 {kind}, {id(np.float64)}")
+        plain = writer.is_object(kind, float)
+        derived = writer.is_object(kind, np.float64)
         writer.require(writer.emit(f"or i1 {plain}, {derived}"))
         value = writer.emit(f"call double @PyFloat_AsDouble(ptr {obj})")
     elif argument == int64:
         value = _write_int64(writer, obj, kind)
     else:
-        writer.require_equal("i64", kind, id(argument.numpy.type))
+        writer.require(writer.is_object(kind, argument.numpy.type))
         value = writer.load(obj, writer.layouts.scalars[argument], argument.llvm)
     writer.store(_memory_type(parameter), _convert(writer, value, argument, parameter))
 
 
 def _write_int64(writer: _Writer, obj: str, kind: str) -> str:
     numpy_place = writer.layouts.scalars.get(int64)
-    is_int = writer.emit(f"icmp eq i64 {kind}, {id(int)}")
+    is_int = writer.is_object(kind, int)
     if numpy_place is None:
         writer.require(is_int)
         numpy_place = 0
@@ -190,7 +200,7 @@ def _write_int64(writer: _Writer, obj: str, kind: str) -> str:
     overflow = writer.emit("load i32, ptr %overflow")
     fits = writer.emit(f"icmp eq i32 {overflow}, 0")
     writer.lines.append(f"  br i1 {fits}, label %{done}, label %slow\n{check}:")
-    is_numpy = writer.emit(f"icmp eq i64 {kind}, {id(np.int64)}")
+    is_numpy = writer.is_object(kind, np.int64)
     writer.lines.append(f"  br i1 {is_numpy}, label %{numpy}, label %slow\n{numpy}:")
     loaded = writer.load(obj, numpy_place, "i64")
     writer.lines.append(f"  br label %{done}\n{done}:")
@@ -240,11 +250,11 @@ def entry_text(
     *,
     has_pool: bool,
     has_report: bool,
-) -> str:
-    """Return the LLVM IR of an entry, a function ``(self, args, nargs, kwnames)``.
+) -> tuple[str, dict[str, int]]:
+    """Return the LLVM IR of an entry, and the addresses of the objects that it refers to.
 
-    ``self`` is a tuple: the binding, the callable for what is not expected and, if ``has_report``,
-    the one for launch records.
+    It is a function ``(self, args, nargs, kwnames)``. ``self`` is a tuple: the binding, the
+    callable for what is not expected and, if ``has_report``, the one for launch records.
     """
     writer = _Writer(layouts)
     writer.require_equal("i64", "%nargs", len(argument_types))
@@ -259,7 +269,11 @@ def entry_text(
             case _:
                 raise AssertionError(pair)
     checks = "\n".join(writer.lines)
-    return f"""{_DECLARATIONS}
+    none = writer.symbol(None)
+    symbols = writer.objects.values()
+    declarations = "\n".join(f"{symbol} = external global i8" for symbol in symbols)
+    text = f"""{_DECLARATIONS}
+{declarations}
 define ptr @entry(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) nounwind {{
   %words = alloca [{writer.words} x i64], align 16
   %overflow = alloca i32
@@ -273,14 +287,15 @@ define ptr @entry(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) nounwind {{
 {_run_text(has_pool)}
 {_READ_RECORD if has_report else "  br label %silent"}
 silent:
-  call void @Py_IncRef(ptr inttoptr (i64 {id(None)} to ptr))
-  ret ptr inttoptr (i64 {id(None)} to ptr)
+  call void @Py_IncRef(ptr {none})
+  ret ptr {none}
 slow:
   %fallback = call ptr @PyTuple_GetItem(ptr %self, i64 1)
   %result = call ptr @PyObject_Vectorcall(ptr %fallback, ptr %args, i64 %nargs, ptr %kwnames)
   ret ptr %result
 }}
 """
+    return text, {symbol[1:]: address for address, symbol in writer.objects.items()}
 
 
 _RECORD_BYTES = 8 * RECORD_WORDS
@@ -375,14 +390,15 @@ def _definition(
             if pool is not None:
                 imports["pool_run"] = pool.run_address
                 imports["pool_ready"] = pool.ready_address
-            text = entry_text(
+            text, objects = entry_text(
                 argument_types,
                 parameter_types,
                 layouts,
                 has_pool=pool is not None,
                 has_report=has_report,
             )
-            address = engine.load(engine.assemble(text, plain_target(), 0), "entry", imports)
+            code = find_object(text, plain_target(), 0).code
+            address = engine.load(code, "entry", imports | objects)
             _definitions[key] = _MethodDefinition(
                 b"launch", address, _METH_FASTCALL_KEYWORDS, b"Launch a kernel."
             )
