@@ -7,10 +7,14 @@ and belong in kernels.
 from __future__ import annotations
 
 import math
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from pygpulib.jit.intrinsics.scalars import Double, Single, Whole
+
+States: TypeAlias = Any
+"""An array of states."""
 
 STATE = np.dtype([("s0", np.uint64), ("s1", np.uint64)], align=True)
 """One state."""
@@ -37,7 +41,7 @@ def seed_word(seed: Whole) -> Whole:
     return z ^ (z >> np.uint64(31))
 
 
-def init_xoroshiro128p_state(states: np.ndarray, index: Whole, seed: Whole) -> None:
+def init_xoroshiro128p_state(states: States, index: Whole, seed: Whole) -> None:
     """Set a state from a seed.
 
     Parameters
@@ -54,7 +58,7 @@ def init_xoroshiro128p_state(states: np.ndarray, index: Whole, seed: Whole) -> N
     states[index].s1 = z
 
 
-def xoroshiro128p_next(states: np.ndarray, index: Whole) -> Whole:
+def xoroshiro128p_next(states: States, index: Whole) -> Whole:
     """Return 64 random bits as an uint64, and advance the state at an index."""
     s0 = states[index].s0
     s1 = states[index].s1
@@ -65,7 +69,7 @@ def xoroshiro128p_next(states: np.ndarray, index: Whole) -> Whole:
     return result
 
 
-def xoroshiro128p_jump(states: np.ndarray, index: Whole) -> None:
+def xoroshiro128p_jump(states: States, index: Whole) -> None:
     """Advance the state at an index by 2**64 steps."""
     s0 = np.uint64(0)
     s1 = np.uint64(0)
@@ -84,7 +88,7 @@ def unit_double(bits: Whole) -> Double:
     return np.float64(bits >> 11) * _UNIT
 
 
-def xoroshiro128p_uniform_float32(states: np.ndarray, index: Whole) -> Single:
+def xoroshiro128p_uniform_float32(states: States, index: Whole) -> Single:
     """Return a float32 from the uniform distribution on [0, 1), and advance a state.
 
     Parameters
@@ -97,7 +101,7 @@ def xoroshiro128p_uniform_float32(states: np.ndarray, index: Whole) -> Single:
     return np.float32(unit_double(xoroshiro128p_next(states, index)))
 
 
-def xoroshiro128p_uniform_float64(states: np.ndarray, index: Whole) -> Double:
+def xoroshiro128p_uniform_float64(states: States, index: Whole) -> Double:
     """Return a float64 from the uniform distribution on [0, 1), and advance a state.
 
     Parameters
@@ -110,7 +114,7 @@ def xoroshiro128p_uniform_float64(states: np.ndarray, index: Whole) -> Double:
     return unit_double(xoroshiro128p_next(states, index))
 
 
-def xoroshiro128p_normal_float32(states: np.ndarray, index: Whole) -> Single:
+def xoroshiro128p_normal_float32(states: States, index: Whole) -> Single:
     """Return a float32 of mean 0 and variance 1 (Box and Muller), and advance a state twice.
 
     Parameters
@@ -125,7 +129,7 @@ def xoroshiro128p_normal_float32(states: np.ndarray, index: Whole) -> Single:
     return math.sqrt(_MINUS_TWO_SINGLE * math.log(radius)) * math.cos(_TWO_PI_SINGLE * angle)
 
 
-def xoroshiro128p_normal_float64(states: np.ndarray, index: Whole) -> Double:
+def xoroshiro128p_normal_float64(states: States, index: Whole) -> Double:
     """Return a float64 of mean 0 and variance 1 (Box and Muller), and advance a state twice.
 
     Parameters
