@@ -32,7 +32,6 @@ from pygpulib.jit.frontend import (
     operators,
     optionals,
     overloading,
-    printing,
     reductions,
     reflection,
     synchronization,
@@ -96,6 +95,8 @@ def evaluate_call(ctx: Context, node: ast.Call) -> Operand:
     """Evaluate the callee and the arguments of a call, then call."""
     callee = expressions.evaluate(ctx, node.func)
     if isinstance(callee, Object) and callee.value is print:
+        from pygpulib.jit.frontend import printing
+
         return printing.compile_print(ctx, node)
     is_ufunc = isinstance(callee, Object) and isinstance(callee.value, np.ufunc)
     evaluate = expressions.evaluate_elementwise if is_ufunc else expressions.evaluate

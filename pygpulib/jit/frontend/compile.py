@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pygpulib._record import record
 from pygpulib.errors import KernelTypeError, Span
 from pygpulib.jit import types
-from pygpulib.jit.frontend import forms, inline, recursion
+from pygpulib.jit.frontend import forms, inline
 from pygpulib.jit.frontend.context import CallKey, Context, Frame, Source
 from pygpulib.jit.frontend.inference import describe
 from pygpulib.jit.frontend.source import load, unwrap
@@ -69,6 +69,10 @@ def compile_function(
 
 def _callees(ctx: Context, ops: Sequence[ir.Op]) -> tuple[ir.Function, ...]:
     """Return the recursive functions; their errors are numbered as the caller's."""
+    if not ctx.recursions:
+        return ()
+    from pygpulib.jit.frontend import recursion
+
     return tuple(
         ir.Function(
             name=each.name,

@@ -71,6 +71,11 @@ class CallKey:
     literals: tuple[object, ...]
     site: object = None
 
+    @property
+    def identity(self) -> object:
+        """What is the same for calls that differ in the values of arguments only."""
+        return self.node, self.forms, self.site
+
 
 @record(frozen=False)
 class LoopState:

@@ -28,7 +28,6 @@ from pygpulib.jit.frontend import (
     inline,
     methods,
     optionals,
-    printing,
     records,
     scope,
     tuples,
@@ -396,6 +395,8 @@ def _call(ctx: Context, node: ast.Call) -> Operand:
 
 
 def _joined_str(ctx: Context, node: ast.JoinedStr) -> Operand:
+    from pygpulib.jit.frontend import printing
+
     return printing.evaluate_f_string(ctx, node)
 
 

@@ -17,11 +17,9 @@ from pygpulib.errors import (
 from pygpulib.jit import types
 from pygpulib.jit.frontend import (
     control,
-    declaration,
     expressions,
     forms,
     inference,
-    recursion,
     statements,
 )
 from pygpulib.jit.frontend.context import CallKey, Context, Frame, Pending, Source
@@ -66,6 +64,8 @@ def call(
     declared: Sequence[types.FunctionSignature] = getattr(function, "declared", ())
     if not declared:
         return _call_bound(ctx, function, source, enclosing, variables, node)
+    from pygpulib.jit.frontend import declaration
+
     signature = declaration.choose(ctx, source.name, declared, list(variables.values()), node)
     variables = declaration.convert(ctx, signature, variables, node)
     result = _call_bound(ctx, function, source, enclosing, variables, node)
@@ -91,7 +91,9 @@ def _call_bound(
     span = ctx.builder.span
     ctx.calls.append(ctx.span(node))
     try:
-        if recursion.is_recursive(ctx, key):
+        if _is_recursive(ctx, key):
+            from pygpulib.jit.frontend import recursion
+
             return recursion.call(ctx, source, key, variables, node)
         frame = Frame(source, key, enclosing=enclosing)
         pending = ctx.pending
@@ -256,6 +258,18 @@ def _source_of(
         return load(function), None
     except SourceUnavailableError as error:
         ctx.fail(SourceUnavailableError, error.problem, node, detail=error.detail, help=error.help)
+
+
+def _is_recursive(ctx: Context, key: CallKey) -> bool:
+    """Return whether a function is being compiled for such arguments, or known to be recursive."""
+    if ctx.recursions and key.identity in ctx.recursions:
+        return True
+    return any(
+        frame.key.node is key.node
+        and frame.key.forms == key.forms
+        and (frame.key.site is key.site or isinstance(key.site, ast.AST))
+        for frame in ctx.frames
+    )
 
 
 def _check_depth(ctx: Context, source: Source, node: ast.AST) -> None:

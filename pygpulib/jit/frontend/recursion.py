@@ -60,22 +60,6 @@ class Recursion:
         )
 
 
-def is_recursive(ctx: Context, key: CallKey) -> bool:
-    """Return whether a function is being compiled for such arguments, or known to be recursive."""
-    if ctx.recursions and _identity(key) in ctx.recursions:
-        return True
-    return any(
-        frame.key.node is key.node
-        and frame.key.forms == key.forms
-        and (frame.key.site is key.site or isinstance(key.site, ast.AST))
-        for frame in ctx.frames
-    )
-
-
-def _identity(key: CallKey) -> object:
-    return key.node, key.forms, key.site
-
-
 def call(
     ctx: Context, source: Source, key: CallKey, arguments: Mapping[str, Operand], node: ast.AST
 ) -> Operand:
@@ -106,7 +90,7 @@ def call(
     """
     if isinstance(key.site, ast.AST) or any(map(_holds_closure, key.forms)):
         _refuse_closure(ctx, source, node)
-    identity = _identity(key)
+    identity = key.identity
     found = ctx.recursions.get(identity)
     if found is None:
         found = Recursion(f"{source.name}.{len(ctx.recursions)}", key.forms)
@@ -142,7 +126,7 @@ def _compile(
 ) -> None:
     """Compile a recursive function until what it returns is what its own calls were taken for."""
     # The functions being compiled are in the order in which they were begun.
-    identity = _identity(key)
+    identity = key.identity
     ctx.recursions[identity] = ctx.recursions.pop(identity)
     recursion.is_open = True
     try:

@@ -15,7 +15,6 @@ from pygpulib.jit.frontend import (
     arrays,
     control,
     elementwise,
-    exceptions,
     expressions,
     inline,
     loops,
@@ -264,11 +263,23 @@ def _compile_pass(ctx: Context, node: ast.Pass) -> None:
     """Compile nothing."""
 
 
+def _compile_raise(ctx: Context, node: ast.Raise) -> None:
+    from pygpulib.jit.frontend import exceptions
+
+    exceptions.compile_raise(ctx, node)
+
+
+def _compile_assert(ctx: Context, node: ast.Assert) -> None:
+    from pygpulib.jit.frontend import exceptions
+
+    exceptions.compile_assert(ctx, node)
+
+
 @cache  # built at the first use, because this module and loops import each other
 def handlers() -> Mapping[type[ast.stmt], Callable[[Context, Any], None]]:
     """Return what compiles each class of statements."""
     return {
-        ast.Assert: exceptions.compile_assert,
+        ast.Assert: _compile_assert,
         ast.Assign: _compile_assign,
         ast.AnnAssign: _compile_annotated,
         ast.AugAssign: _compile_augmented,
@@ -280,7 +291,7 @@ def handlers() -> Mapping[type[ast.stmt], Callable[[Context, Any], None]]:
         ast.FunctionDef: _compile_def,
         ast.If: _compile_if,
         ast.Pass: _compile_pass,
-        ast.Raise: exceptions.compile_raise,
+        ast.Raise: _compile_raise,
         ast.Return: _compile_return,
         ast.While: loops.compile_while,
     }
