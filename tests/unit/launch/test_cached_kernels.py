@@ -160,6 +160,13 @@ def test_a_kernel_can_stay_out_of_the_cache(cache):
     assert run(make_lookup(np.arange(8), {"cache": True}))[1:] == (0, 1)
 
 
+def test_captured_device_arrays_are_bound_to_the_process(cache):
+    table = cuda.to_device(np.arange(8.0))
+    for _ in range(2):
+        assert run(make_lookup(table)) == (list(range(8)), 0, 0)
+    assert cache.info().files == 0
+
+
 def test_no_cache_at_all(monkeypatch):
     monkeypatch.setattr(objects, "open_cache", lambda kind: None)
     assert run(make_lookup(np.arange(8))) == (list(range(8)), 0, 0)

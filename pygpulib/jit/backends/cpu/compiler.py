@@ -81,7 +81,8 @@ def compile_kernel(
         detail_types=detail_types(prepared),
         prints=find_prints(prepared),
         is_cooperative=is_cooperative(prepared),
-        use_cache=use_cache,
+        # The address of a captured array is another one in each process.
+        use_cache=use_cache and not function.captured,
         function=prepared,
     )
 
