@@ -258,7 +258,7 @@ _LAZY = {
     "vectorize": "pygpulib.vectorize.decorators",
     "devicearray": "pygpulib.cuda.cudadrv",
 }
-_SUBMODULES = ("args", "cudadrv", "extending", "random")
+_SUBMODULES = ("args", "cudadrv", "extending", "fp16", "random")
 
 
 def __getattr__(name: str) -> object:

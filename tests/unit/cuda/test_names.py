@@ -1,5 +1,9 @@
 """Names of numba's that stand for something of ours."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -131,3 +135,9 @@ def test_types_of_ones_own_have_names():
 
 def test_typeof():
     assert cuda.typeof(np.zeros((2, 2), np.int8)) == types.int8[:, ::1]
+
+
+def test_all_names_are_found_by_a_program_that_imports_nothing_else():
+    program = "from pygpulib import cuda; [getattr(cuda, name) for name in cuda.__all__]"
+    path = str(Path(cuda.__file__).parents[2])
+    subprocess.run([sys.executable, "-c", program], cwd=path, check=True, timeout=60)
