@@ -84,8 +84,7 @@ def jit(
     fma : bool
         Allow multiply and add to be contracted into one rounding.
     cache : bool
-        Keep the machine code on disk, for other processes that compile the same kernel. The
-        environment variable ``PYGPULIB_CACHE=0`` switches this off for all kernels.
+        Keep the machine code on disk, for other processes.
     **options
         Numba's other options. Those that only advise the compiler (``inline``,
         ``launch_bounds``, ``lineinfo``, ``max_registers``, ``opt``, ...) are accepted.
@@ -97,15 +96,8 @@ def jit(
 
     Raises
     ------
-    ArgumentTypeError, UnsupportedFeatureError
-        If there is no such option, or this version cannot do what it asks for.
-    ArgumentError
-        If an option has a value that it does not take.
-
-    Warns
-    -----
-    ConfigurationWarning
-        If ``opt`` or ``lineinfo`` are switched on together with ``debug``.
+    ArgumentTypeError, ArgumentError, UnsupportedFeatureError
+        If there is no such option, or it has a wrong value, or asks for what cannot be done.
 
     Examples
     --------
@@ -115,18 +107,11 @@ def jit(
     ...     i = cuda.grid(1)
     ...     if i < a.size:
     ...         a[i] += 1
-    >>> add_one
-    <kernel add_one>
     """
     _check_options(options)
-    compile_options = CompileOptions(
-        debug=config.debug if debug is None else bool(debug),
-        fastmath=bool(fastmath),
-        fma=bool(fma),
-        cache=bool(cache),
-    )
-
-    warn_of_conflicts(compile_options.debug, options)
+    is_debug = config.debug if debug is None else bool(debug)
+    compile_options = CompileOptions(is_debug, bool(fastmath), bool(fma), bool(cache))
+    warn_of_conflicts(is_debug, options)
     make = partial(_make, DeviceFunction if device else Kernel, compile_options)
     if func_or_sig is None:
         return partial(make, [])
