@@ -11,6 +11,7 @@ from pygpulib.jit import types
 from pygpulib.jit.frontend import forms, inline
 from pygpulib.jit.frontend.context import CallKey, Context, Frame, Source
 from pygpulib.jit.frontend.inference import describe
+from pygpulib.jit.frontend.memory import check_memory
 from pygpulib.jit.frontend.source import load, unwrap
 from pygpulib.jit.frontend.values import Operand, type_of, unflatten
 from pygpulib.jit.ir import ops as ir
@@ -53,7 +54,7 @@ def compile_function(
     """
     ctx = Context(options)
     frame, params, ops = _compile(ctx, py_func, argument_types, is_kernel)
-    return ir.Function(
+    function = ir.Function(
         name=name or frame.source.name,
         params=params,
         body=ir.Block((), ops),
@@ -65,6 +66,8 @@ def compile_function(
         captured=tuple(ctx.captured),
         span=ctx.builder.span,
     )
+    check_memory(function)
+    return function
 
 
 def _callees(ctx: Context, ops: Sequence[ir.Op]) -> tuple[ir.Function, ...]:

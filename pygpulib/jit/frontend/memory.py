@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import linecache
 from math import prod
 from typing import NoReturn
 
@@ -19,8 +20,20 @@ from pygpulib.jit.frontend.functions import Arguments, Keywords, bind, register
 from pygpulib.jit.frontend.values import Array, NoneValue, Number, Object, Operand, Text, Tuple
 from pygpulib.jit.intrinsics.memory import const, local, shared
 from pygpulib.jit.ir import ops as ir
+from pygpulib.jit.ir.rewrite import walk
 
 _MIN_ALIGNMENT = 8
+
+# What every GPU has; more dynamic shared memory is a matter of the launch.
+_LIMITS = {
+    ir.AddressSpace.SHARED: (48 << 10, "a block's arrays of shared memory"),
+    ir.AddressSpace.LOCAL: (512 << 10, "a thread's local arrays"),
+}
+_SMALLER = {
+    ir.AddressSpace.SHARED: "use smaller arrays, or dynamic shared memory: cuda.shared.array(0, "
+    "dtype) and kernel[grid, block, stream, shared_bytes](...)",
+    ir.AddressSpace.LOCAL: "use smaller arrays, or pass an array with a part for each thread",
+}
 
 
 @register(shared.array)
@@ -69,6 +82,37 @@ def _local_array(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST)
     size_bytes = prod(shape) * dtype.size_bytes
     ctx.builder.append(ir.Allocate(space, size_bytes, alignment, pointer, span=ctx.builder.span))
     return _packed(ctx, pointer, [integers.literal(ctx, extent) for extent in shape], dtype)
+
+
+def check_memory(function: ir.Function) -> None:
+    """Check that the arrays which each function makes fit into the memory that there is for them.
+
+    Raises
+    ------
+    KernelValueError
+        If they do not.
+    """
+    for body in (function.body, *(callee.body for callee in function.callees)):
+        totals = dict.fromkeys(ir.AddressSpace, 0)
+        for op in walk(body):
+            if isinstance(op, ir.Allocate):
+                totals[op.space] += op.size_bytes
+                limit, what = _LIMITS[op.space]
+                if totals[op.space] > limit:
+                    _fail_too_large(op, what, totals[op.space], limit)
+
+
+def _fail_too_large(op: ir.Allocate, what: str, size: int, limit: int) -> NoReturn:
+    from pygpulib.jit.diagnostics import describe
+
+    assert op.span is not None
+    excerpt = describe(op.span, linecache.getlines(op.span.filename), ())
+    raise KernelValueError(
+        f"{op.span}: {what} take {size:,} bytes",
+        span=op.span,
+        detail=f"{excerpt}\nthe device has {limit:,} bytes for them",
+        help=_SMALLER[op.space],
+    )
 
 
 def _packed(ctx: Context, pointer: ir.Value, shape: list[Number], dtype: Element) -> Array:

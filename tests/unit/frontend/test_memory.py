@@ -162,6 +162,16 @@ def bad_dtype_class(a):
     shared.array(4, list)
 
 
+def bad_local_size(out):
+    half, more = local.array((1, 1 << 15), np.float64), local.array((1 << 15) + 1, np.float64)
+    out[0] = half[0, 0] + more[0]
+
+
+def bad_shared_size(out):
+    one, most = shared.array(1, np.int8), shared.array(49_152, np.int8)
+    out[0] = one[0] + most[0]
+
+
 def bad_alignment_odd(a):
     shared.array(4, np.float32, alignment=24)
 
@@ -231,6 +241,21 @@ def bad_name(a):
         (bad_dtype, KernelTypeError, ["array(float64, 1d, C) is no dtype for cuda.local.array"]),
         (bad_dtype_object, KernelTypeError, ["arrays of dtype object are not supported"]),
         (bad_dtype_class, KernelTypeError, ["cuda.shared.array: "]),
+        (
+            bad_local_size,
+            KernelValueError,
+            ["a thread's local arrays take 524,296 bytes", "has 524,288", "a part for each thread"],
+        ),
+        (
+            bad_shared_size,
+            KernelValueError,
+            [
+                "arrays of shared memory take 49,153 bytes",
+                "shared.array(49_152, np.int8)",
+                "^^^",
+                "(0, dtype)",
+            ],
+        ),
         (bad_alignment_odd, KernelValueError, ["alignment of cuda.shared.array is 24", "power of"]),
         (bad_alignment_small, KernelValueError, ["alignment of cuda.local.array is 4", "of 8"]),
         (bad_alignment_zero, KernelValueError, ["alignment of cuda.local.array is 0"]),

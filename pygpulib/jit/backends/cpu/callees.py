@@ -215,7 +215,11 @@ class Callees:
         code = gang.code
         here = code.emit(f"ptrtoint ptr {frame_address(code)} to i64")
         used = code.emit(f"sub i64 {code.emit('ptrtoint ptr %base to i64')}, {here}")
-        is_deep = code.emit(f"icmp sgt i64 {used}, {STACK_LIMIT_BYTES}")
+        # The address is that of the frame's upper end: its arrays lie below.
+        limit = STACK_LIMIT_BYTES - gang.width * sum(
+            op.stride_bytes for op in walk(callee.body) if isinstance(op, ir.Allocate)
+        )
+        is_deep = code.emit(f"icmp sgt i64 {used}, {limit}")
         deep, fine = code.new_label("deep"), code.new_label("fits")
         code.branch_if(is_deep, deep, fine)
         code.label(deep)

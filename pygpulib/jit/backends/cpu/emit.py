@@ -22,7 +22,7 @@ from pygpulib.jit.backends.cpu.prints import find_prints
 from pygpulib.jit.backends.cpu.program import PARAMETER_WORD, Program
 from pygpulib.jit.backends.cpu.reports import overflow_error
 from pygpulib.jit.backends.cpu.rounds import Rounds
-from pygpulib.jit.backends.cpu.shared import uses_shared
+from pygpulib.jit.backends.cpu.shared import place_shared, uses_piece
 from pygpulib.jit.backends.cpu.walk import Coordinates, Walk
 from pygpulib.jit.backends.cpu.workspace import Workspace
 from pygpulib.jit.backends.llvm.text import Code
@@ -66,10 +66,11 @@ def emit_kernel(function: ir.Function, variant: CpuVariant, target: CpuTarget, n
         return _emit_resumable(function, variant, name, split, callees)
     code = Code()
     walk = Walk(code, variant)
-    program = Program(code, function, variant, walk, callees)
+    places = place_shared(function, variant.width)
+    program = Program(code, function, variant, walk, callees, places)
     workspace, memory = None, ""
-    if uses_shared(function):
-        workspace = Workspace(code, walk, program.gang.shared_places, frame_bytes=0)
+    if uses_piece(function, places):
+        workspace = Workspace(code, walk, places, frame_bytes=0)
         memory = workspace.allocate()
         program.gang.shared = workspace.shared
     program.write_launch()
@@ -100,7 +101,9 @@ def _emit_resumable(
     barriers = block_barriers(function)
     numbers = {id(op): number for number, op in enumerate(barriers, start=1)}
     frame = Frame(inner, frozenset(), split, numbers)
-    program = Program(inner, function, variant, Walk(inner, variant), callees)
+    # Local arrays survive barriers: they lie in the gangs' frames.
+    places = place_shared(function, 0)
+    program = Program(inner, function, variant, Walk(inner, variant), callees, places)
     program.gang.frame, program.gang.is_split = frame, True
     program.gang.shared = "%shared"
     program.write_launch()
@@ -108,13 +111,13 @@ def _emit_resumable(
     frame.crossing = find_crossing(function, split) - program.gang.values.keys()
     rounds = Rounds(Code(), function, variant, gang_name)
     rounds.write_gang(program)
-    rounds.write_kernel(program.gang.shared_places, frame.size_bytes)
+    rounds.write_kernel(places, frame.size_bytes)
     functions = [
         (inner, f"define internal i32 @{gang_name}({rounds.PARAMETERS})"),
         (rounds.code, _kernel_header(name)),
     ]
     if is_cooperative(function):
-        sizes = rounds.write_sizes(program.gang.shared_places, frame.size_bytes)
+        sizes = rounds.write_sizes(places, frame.size_bytes)
         functions.append((sizes, f"define i64 @{name}.block_bytes(ptr %words)"))
     return _module([*functions, *callees.write()])
 

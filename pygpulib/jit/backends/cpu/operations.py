@@ -72,8 +72,8 @@ def emit_simple(gang: Gang, op: ir.Op) -> None:  # noqa: C901 - one case per ope
 
 def _allocate(gang: Gang, op: ir.Allocate) -> str:
     """Write the address of memory of a block, or of the first lane's own memory."""
-    if op.space is ir.AddressSpace.SHARED:
-        offset = gang.shared_places.offset_of(op)
+    offset = gang.shared_places.offset_of(op)
+    if offset is not None:
         return gang.code.emit(f"getelementptr i8, ptr {gang.shared}, i64 {offset}")
     size = op.stride_bytes * gang.width
     if gang.frame is not None:

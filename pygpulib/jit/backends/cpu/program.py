@@ -10,7 +10,6 @@ from pygpulib.jit.backends.cpu.control import emit_block
 from pygpulib.jit.backends.cpu.costs import raises
 from pygpulib.jit.backends.cpu.gang import NO_LANES, Flow, Gang, Target
 from pygpulib.jit.backends.cpu.operations import emit_simple
-from pygpulib.jit.backends.cpu.shared import place_shared
 from pygpulib.jit.backends.llvm.text import Code, scalar_type
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.ops import Register
@@ -19,6 +18,7 @@ from pygpulib.jit.passes.find_lane_shapes import LINEAR_AXIS, find_lane_shapes
 from pygpulib.jit.passes.find_ranges import find_ranges
 
 if TYPE_CHECKING:
+    from pygpulib.jit.backends.cpu.shared import SharedPlaces
     from pygpulib.jit.backends.cpu.target import CpuVariant
     from pygpulib.jit.backends.cpu.walk import Coordinates, Walk
 
@@ -47,6 +47,8 @@ class Program:
         The launch's sizes.
     callees : Callees
         The functions that the kernel calls.
+    places : SharedPlaces
+        Where the kernel's arrays lie.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class Program:
         variant: CpuVariant,
         walk: Walk,
         callees: Callees,
+        places: SharedPlaces,
     ) -> None:
         self.code = code
         self.function = function
@@ -71,7 +74,7 @@ class Program:
             numeric=function.numeric,
             block_writer=emit_block,
             axis=variant.axis,
-            shared_places=place_shared(function),
+            shared_places=places,
             print_numbers=callees.print_numbers,
             call=callees.write_call,
         )
