@@ -155,6 +155,9 @@ def _parse(function: FunctionType) -> _Parsed:
         linecache.checkcache(code.co_filename)
         lines = linecache.getlines(code.co_filename, function.__globals__)
     if not lines:
+        decompiled = _decompile(code)
+        if decompiled is not None:
+            return decompiled
         raise SourceUnavailableError(
             f"the source of {function.__qualname__} is not available",
             detail=f"expected it in {code.co_filename}, line {code.co_firstlineno}",
@@ -173,6 +176,20 @@ def _parse(function: FunctionType) -> _Parsed:
             help="if the file was edited, import it again; give a lambda a name with 'def'",
         )
     return _Parsed(node, tuple(lines))
+
+
+def _decompile(code: CodeType) -> _Parsed | None:
+    """Return what can be read back from the instructions of a function without source."""
+    from pygpulib.jit.frontend.decompile import decompile
+
+    lines = decompile(code)
+    if not lines:
+        return None
+    node = ast.parse("".join(lines)).body[0]
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
+        return _Parsed(node.value, lines)
+    assert isinstance(node, ast.FunctionDef)
+    return _Parsed(node, lines)
 
 
 def _lines_of_command(code: CodeType) -> list[str]:

@@ -151,7 +151,7 @@ def test_captured_variables_are_read_late():
 
 def test_functions_without_source_are_refused():
     scope = {}
-    exec("def made(x):\n    return x\n", scope)
+    exec("def made(x):\n    return [y for y in x if y]\n", scope)
     with pytest.raises(SourceUnavailableError) as caught:
         load(scope["made"])
     assert str(caught.value) == (
@@ -277,15 +277,13 @@ print(ast.unparse(load(first).node))
 print(ast.unparse(load(second).node))
 namespace = {}
 exec("def first(a):\\n    return a - 1", namespace)
-try:
-    load(namespace["first"])
-except Exception as error:
-    print(error.problem)
+print(ast.unparse(load(namespace["first"]).node))
 """
     )
     assert out.splitlines() == [
         "def first(a):",
         "    return a + 1",
         "lambda b: b * 2",
-        "the source of first is not available",
+        "def first(a):",
+        "    return a - 1",
     ]
