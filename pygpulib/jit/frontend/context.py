@@ -191,7 +191,7 @@ class Context:
         self.errors: list[ir.ErrorEntry] = []
         self.nonnegative: set[ir.Value] = set()
         self.integral: set[ir.Value] = set()
-        self.frozen: dict[int, np.ndarray[Any, Any]] = {}
+        self.frozen: dict[int, tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = {}
         self.shared: dict[object, tuple[ir.Value, ir.Allocate]] = {}
         self.captured: list[object] = []
         self.learned: dict[object, dict[str, types.Type]] = {}

@@ -12,8 +12,6 @@ import numpy as np
 from pygpulib.core import dtypes
 from pygpulib.core.array import ndarray
 from pygpulib.errors import DTypeError, KernelTypeError
-from pygpulib.jit import types
-from pygpulib.jit.elements import element_of
 from pygpulib.jit.frontend import (
     arithmetic,
     arrays,
@@ -152,7 +150,7 @@ def from_python(ctx: Context, value: object, name: str, node: ast.AST) -> Operan
             items = tuple(from_python(ctx, item, name, node) for item in value)
             return Tuple(items, type(value) if tuples.is_namedtuple_class(type(value)) else None)
         case np.ndarray():
-            return _frozen_array(ctx, value, name, node)
+            return captured.host_array(ctx, value, name, node)
         case ndarray():
             return captured.device_array(ctx, value, name, node)
         case SpecialRegister(register=register):
@@ -192,7 +190,7 @@ def _numpy_scalar(ctx: Context, value: np.generic, name: str, node: ast.AST) -> 
     if isinstance(value, np.datetime64 | np.timedelta64):
         return datetimes.constant(ctx, value)
     if isinstance(value, np.void) and value.dtype.names:
-        frozen = _frozen_array(ctx, np.asarray(value), name, node)
+        frozen = captured.host_array(ctx, np.asarray(value), name, node)
         return subscript(ctx, frozen, Tuple(()), node)
     try:
         dtype = dtypes.from_numpy(value.dtype)
@@ -202,38 +200,6 @@ def _numpy_scalar(ctx: Context, value: np.generic, name: str, node: ast.AST) -> 
     if dtype.is_complex:
         return _complex(ctx, number, dtype)
     return inference.constant(ctx, number, dtype)
-
-
-def _frozen_array(ctx: Context, value: np.ndarray[Any, Any], name: str, node: ast.AST) -> Operand:
-    """Return a read-only array with a copy of the elements that a host array has now."""
-    try:
-        element = element_of(value.dtype)
-    except DTypeError as cause:
-        ctx.fail(
-            KernelTypeError,
-            f"the array {name!r} has dtype {value.dtype}, which kernels do not have",
-            node,
-            detail=cause.detail,
-            help="convert it with .astype(...) outside the kernel",
-        )
-    layout = "F" if types.array_layout(value) == "F" else "C"
-    data = ctx.frozen.get(id(value))
-    if data is None:
-        data = np.array(value.T if layout == "F" else value, order="C", copy=True)
-        data.flags.writeable = False
-        ctx.frozen[id(value)] = data
-    type_ = types.ArrayType(
-        element, value.ndim, layout, readonly=True, space=ir.AddressSpace.CONSTANT
-    )
-    pointer = ir.Value(ir.Pointer(type_.space), name)
-    ctx.builder.append(ir.ConstantData(data, pointer, span=ctx.builder.span))
-    strides = data.strides[::-1] if layout == "F" else data.strides
-    shape, steps = (
-        tuple(ctx.builder.constant(number, dtypes.int64) for number in numbers)
-        for numbers in (value.shape, strides)
-    )
-    ctx.nonnegative.update(shape)
-    return Array(type_, pointer, shape, steps, name)
 
 
 # ---------------------------------------------------------------------------- kinds of expression

@@ -23,6 +23,21 @@ OBJECTS = np.array([None, 1])
 HALF = np.float16(0.5)
 
 
+RECORDS = np.array([(1, 2.5), (3, 4.5), (5, 6.5)], [("n", np.int64), ("x", np.float64)])
+FIRST, SECOND, THIRD = RECORDS
+MASKED = np.ma.array([1, 2], mask=[False, True])
+
+
+def test_records_are_told_apart():
+    assert scalar(lambda k: k + 100 * FIRST.n + 10 * SECOND.n + THIRD.n, 0) == 135
+    assert scalar(lambda k: k + FIRST.x + 10 * SECOND.x + 100 * THIRD.x, 0) == 697.5
+
+
+def test_masked_arrays_are_refused():
+    with pytest.raises(KernelTypeError, match="'MASKED' is a masked array, and kernels do not"):
+        scalar(lambda k: MASKED[k], 0)
+
+
 @pytest.mark.parametrize("dtype", dtypes.ALL_DTYPES, ids=str)
 def test_numpy_scalars_keep_their_dtype(dtype):
     value = dtype.numpy.type(1)
