@@ -258,6 +258,12 @@ def parse_signature(declared: object) -> types.FunctionSignature:
         return evaluated
     if isinstance(evaluated, tuple):
         return types.FunctionSignature(None, tuple(parse_type(item) for item in evaluated))
+    if callable(evaluated) and not isinstance(evaluated, types.Type):
+        raise ArgumentTypeError(
+            f"cuda.jit was applied to {declared!r}",
+            detail="expected a Python function, or a signature",
+            help="call it in a function of your own, and decorate that",
+        )
     raise ArgumentTypeError(
         f"{declared!r} is not a signature",
         detail="expected parameter types in parentheses, with or without a result type",

@@ -90,7 +90,9 @@ def make_config(
 
 def _lengths(given: object, what: str) -> tuple[int, int, int]:
     """Return three lengths; missing ones are 1."""
-    parts: list[object] = list(given) if isinstance(given, Sequence | np.ndarray) else [given]
+    if isinstance(given, np.ndarray):
+        given = given.tolist()
+    parts: list[object] = list(given) if isinstance(given, Sequence) else [given]
     form = f"{what}dim must be a sequence of 1, 2 or 3 integers, got {parts}"
     if isinstance(given, str) or not 1 <= len(parts) <= 3:
         kind = LaunchTypeError if isinstance(given, str) else LaunchError

@@ -269,5 +269,7 @@ def _share(value: object, where: _Place) -> object:
     raise LaunchTypeError(
         f"{where} is of type {type(value).__name__}, which kernels do not take",
         detail="expected a number, an array, or a tuple of these",
-        help="pass what the kernel needs of it as separate arguments",
+        help="make it an array with numpy.array(...), or a tuple"
+        if isinstance(value, list)
+        else "pass what the kernel needs of it as separate arguments",
     )

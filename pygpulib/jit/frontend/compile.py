@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from pygpulib._record import record
-from pygpulib.errors import KernelTypeError, Span
+from pygpulib.errors import KernelTypeError, Span, UnsupportedSyntaxError
 from pygpulib.jit import types
 from pygpulib.jit.frontend import forms, inline
 from pygpulib.jit.frontend.context import CallKey, Context, Frame, Source
@@ -53,7 +53,16 @@ def compile_function(
         If the function is not in the kernel language or does not fit the types.
     """
     ctx = Context(options)
-    frame, params, ops = _compile(ctx, py_func, argument_types, is_kernel)
+    try:
+        frame, params, ops = _compile(ctx, py_func, argument_types, is_kernel)
+    except RecursionError as cause:
+        code = unwrap(py_func).__code__
+        span = Span(code.co_filename, code.co_firstlineno, 0, code.co_firstlineno, 1)
+        raise UnsupportedSyntaxError(
+            f"{span}: {code.co_name}, or a function that it calls, is nested too deeply",
+            span=span,
+            help="split long expressions into statements, or write a loop",
+        ) from cause
     function = ir.Function(
         name=name or frame.source.name,
         params=params,
@@ -216,6 +225,8 @@ def _compile(
     names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
     if arguments.vararg is not None:
         names += [arguments.vararg.arg] * (len(argument_types) - len(names))
+    else:
+        names += [each.arg for each in arguments.kwonlyargs]
     params: list[ir.Value] = []
     operands: list[Operand] = []
     for position, type_ in enumerate(argument_types):

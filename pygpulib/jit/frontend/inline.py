@@ -324,9 +324,19 @@ _Arguments = tuple[Sequence[Operand], Mapping[str, Operand]]
 def bind(
     ctx: Context, function: Callable[..., object], source: Source, args: Sequence[Operand]
 ) -> dict[str, Operand]:
-    """Return the parameters of a function, in order, for positional arguments."""
+    """Return the parameters of a function, in order, for one argument each.
+
+    Those that can only be named come after the others; arguments left out take the defaults.
+    """
     defaults = _Defaults(ctx, function, source.node)
-    return _bind(ctx, source, defaults, (args, {}), source.node)
+    parameters = source.node.args
+    keywords: dict[str, Operand] = {}
+    if parameters.vararg is None:
+        count = len(parameters.posonlyargs) + len(parameters.args)
+        names = [each.arg for each in parameters.kwonlyargs]
+        keywords = dict(zip(names, args[count:], strict=False))
+        args = (*args[:count], *args[count + len(keywords) :])
+    return _bind(ctx, source, defaults, (args, keywords), source.node)
 
 
 def _bind(

@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -156,6 +158,35 @@ def test_what_is_no_function_is_refused():
         cuda.jit()(abs)
     with pytest.raises(ArgumentTypeError, match="is not a signature"):
         cuda.jit(3)
+
+
+class _Callable:
+    def method(self, a):
+        a[0] = 1
+
+    def __call__(self, a):
+        a[0] = 1
+
+
+@pytest.mark.parametrize(
+    "other", [abs, int, np.sin, _Callable, _Callable(), _Callable().method, partial(add_one)]
+)
+def test_what_can_only_be_called_is_refused(other):
+    with pytest.raises(ArgumentTypeError) as caught:
+        cuda.jit(other)
+    assert str(caught.value).startswith(f"cuda.jit was applied to {other!r}\nexpected a Python")
+
+
+def test_parameters_that_can_only_be_named():
+    @cuda.jit
+    def store(a, b=2, *, factor, more=0.5):
+        a[0] = b * factor + more
+
+    a = np.zeros(1)
+    store[1, 1](a, factor=3)
+    assert a[0] == 6.5
+    store[1, 1](a, 4, more=np.float32(1), factor=2.25)
+    assert a[0] == 10
 
 
 def test_a_signature_that_returns_a_value_is_refused():

@@ -118,3 +118,12 @@ def test_operators_with_assignment_are_refused_too():
     kernel, _ = make_kernel("iadd", "a[0] @= 2")
     with pytest.raises(UnsupportedSyntaxError, match="the operator '@' is not supported"):
         compile_function(kernel, (types.float64[:],), CompileOptions())
+
+
+def test_code_that_is_nested_too_deeply():
+    kernel, filename = make_kernel("deep", "a[0] = a[1]" + " + a[1]" * 900)
+    with pytest.raises(UnsupportedSyntaxError) as caught:
+        compile_function(kernel, (types.float64[:],), CompileOptions())
+    lines = str(caught.value).splitlines()
+    assert lines[0] == f"{filename}:1: kernel, or a function that it calls, is nested too deeply"
+    assert lines[-1].startswith("help: split long expressions")

@@ -24,6 +24,7 @@ Pair = collections.namedtuple("Pair", "left right")
         ((2, 3, 4), (8, 4, 2), LaunchShape((2, 3, 4), (8, 4, 2))),
         (np.int64(7), np.uint8(9), LaunchShape((7, 1, 1), (9, 1, 1))),
         (np.array([2, 3]), (np.int32(4), 5), LaunchShape((2, 3, 1), (4, 5, 1))),
+        (np.array(2), np.array(6, np.uint8), LaunchShape((2, 1, 1), (6, 1, 1))),
         (2**31 - 1, 1024, LaunchShape((2**31 - 1, 1, 1), (1024, 1, 1))),
         ((1, 65535, 65535), (4, 4, 64), LaunchShape((1, 65535, 65535), (4, 4, 64))),
     ],
