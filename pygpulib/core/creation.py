@@ -158,6 +158,7 @@ def device_array_like(ary: ArrayLike, stream: StreamLike = 0) -> ndarray:
     ndarray
         The array, with arbitrary contents.
     """
+    _check_is_array(ary)
     dtype = storage_dtype(ary.dtype)
     shape = tuple(ary.shape)
     if 0 in shape:
@@ -200,8 +201,18 @@ def pinned_array(
 
 def pinned_array_like(ary: ArrayLike) -> HostArray:
     """Return `pinned_array` of the shape, dtype and memory order of another array."""
+    _check_is_array(ary)
     strides = strides_like(tuple(ary.shape), tuple(ary.strides), ary.dtype.itemsize)
     return pinned_array(ary.shape, ary.dtype, strides)
+
+
+def _check_is_array(ary: object) -> None:
+    if not all(hasattr(ary, name) for name in ("shape", "strides", "dtype")):
+        raise ArgumentTypeError(
+            f"the argument ary is a {type(ary).__name__}",
+            detail="expected a host or device array to imitate",
+            help="make it an array first, with numpy.asarray(...)",
+        )
 
 
 def mapped_array(
@@ -237,6 +248,7 @@ def mapped_array_like(
     ary: ArrayLike, stream: StreamLike = 0, portable: bool = False, wc: bool = False
 ) -> HostArray:
     """Return `mapped_array` of the shape, dtype and memory order of another array."""
+    _check_is_array(ary)
     strides = strides_like(tuple(ary.shape), tuple(ary.strides), ary.dtype.itemsize)
     return mapped_array(ary.shape, ary.dtype, strides, "C", stream, portable, wc)
 

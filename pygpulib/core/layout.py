@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 Shape = tuple[int, ...]
 
+_MAX_AXES = 64  # as in NumPy, which holds what is copied to the host
+
 
 @record(eq=True)
 class Layout:
@@ -76,7 +78,7 @@ def normalize_shape(shape: object, argument: str = "shape") -> Shape:
     ArgumentTypeError
         If an entry is not an integer.
     ShapeError
-        If an entry is negative.
+        If an entry is negative, or there are too many.
 
     Examples
     --------
@@ -95,6 +97,11 @@ def normalize_shape(shape: object, argument: str = "shape") -> Shape:
         raise ShapeError(
             f"the argument {argument} has a negative length: {lengths}",
             detail="expected lengths of zero or more",
+        )
+    if len(lengths) > _MAX_AXES:
+        raise ShapeError(
+            f"the argument {argument} has {len(lengths)} lengths",
+            detail=f"an array has at most {_MAX_AXES} axes",
         )
     return lengths
 

@@ -199,15 +199,8 @@ class Event:
         self._is_recorded = True
 
     def query(self) -> bool:
-        """Return whether the marked work is done.
-
-        Raises
-        ------
-        DeviceError
-            If the event was never recorded.
-        """
-        self._require_record("query()")
-        return self.driver.query_event(self.handle)
+        """Return whether the marked work is done; True if nothing is marked."""
+        return not self._is_recorded or self.driver.query_event(self.handle)
 
     def synchronize(self) -> None:
         """Wait until the marked work is done; returns at once if nothing is marked."""
@@ -262,15 +255,12 @@ class Event:
                     "elapsed_time() was asked of an event that does not note the time",
                     help="create it with cuda.event(timing=True)",
                 )
-            event._require_record("elapsed_time()")
+            if not event._is_recorded:
+                raise DeviceError(
+                    "elapsed_time() was asked of an event that was never recorded",
+                    help="call event.record(stream) first",
+                )
         return self.driver.elapsed_ms(self.handle, evtend.handle)
-
-    def _require_record(self, asked: str) -> None:
-        if not self._is_recorded:
-            raise DeviceError(
-                f"{asked} was asked of an event that was never recorded",
-                help="call event.record(stream) first",
-            )
 
 
 def create_stream() -> Stream:

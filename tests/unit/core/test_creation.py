@@ -83,6 +83,13 @@ def test_likes_have_the_layout_of_empty_like(host):
     assert creation.device_array_like(device).strides == expected.strides
 
 
+@pytest.mark.parametrize("like", LIKES)
+@pytest.mark.parametrize("value", [[1, 2], 3, None, "text"])
+def test_only_arrays_are_imitated(like, value):
+    with pytest.raises(ArgumentTypeError, match=r"the argument ary is a (list|int|NoneType|str)\n"):
+        like(value)
+
+
 @pytest.mark.parametrize("create", HOST_ARRAYS)
 @pytest.mark.parametrize("shape", [(), 0, 7, (3, 4)])
 def test_host_arrays_are_plain_aligned_numpy_arrays(create, shape):

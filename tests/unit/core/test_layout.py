@@ -113,6 +113,11 @@ def test_a_shape_of_anything_else_is_refused(wrong):
 
 REFUSALS = [
     (
+        lambda: layout.normalize_shape((1,) * 65),
+        ShapeError,
+        "the argument shape has 65 lengths\nan array has at most 64 axes",
+    ),
+    (
         lambda: layout.normalize_shape((2, -1)),
         ShapeError,
         "the argument shape has a negative length: (2, -1)\nexpected lengths of zero or more",
