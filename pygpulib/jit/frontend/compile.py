@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import FunctionType
 
 from pygpulib._record import record
 from pygpulib.errors import KernelTypeError, Span, UnsupportedSyntaxError
@@ -56,7 +57,9 @@ def compile_function(
     try:
         frame, params, ops = _compile(ctx, py_func, argument_types, is_kernel)
     except RecursionError as cause:
-        code = unwrap(py_func).__code__
+        inner = unwrap(py_func)
+        assert isinstance(inner, FunctionType)
+        code = inner.__code__
         span = Span(code.co_filename, code.co_firstlineno, 0, code.co_firstlineno, 1)
         raise UnsupportedSyntaxError(
             f"{span}: {code.co_name}, or a function that it calls, is nested too deeply",
