@@ -29,11 +29,12 @@ def complex_rect(r: Real, phi: Real) -> Complex:
     """Return the number with this absolute value and angle."""
     sine, cosine = sincos(phi)
     vanishes = (r == 0) & (not isfinite(phi))
-    real = r if vanishes | (isinf(r) & (not isfinite(phi))) else r * cosine
+    real = abs(r) if vanishes | (isinf(r) & (not isfinite(phi))) else r * cosine
     imag = r * sine
     edge = phi if r > 0 else -phi
+    edge = r * phi if isfinite(r) else edge
     imag = edge if phi == 0 else imag
-    return complex(real, r if vanishes else imag)
+    return complex(real, abs(r) if vanishes else imag)
 
 
 def complex_isnan(z: Complex) -> Truth:
