@@ -60,6 +60,9 @@ COMPARISONS: dict[type[ast.cmpop], tuple[object, ...]] = {
     ast.IsNot: (operator.is_not,),
 }
 
+# For these, complex numbers have an order.
+_NUMPY_ORDER = (np.less, np.less_equal, np.greater, np.greater_equal)
+
 UNARY: dict[type[ast.unaryop], tuple[object, ...]] = {
     ast.USub: (operator.neg, np.negative),
     ast.UAdd: (operator.pos, np.positive),
@@ -86,6 +89,8 @@ def _binary(spelling: object, kind: type[ast.operator]) -> Handler:
 def _comparison(spelling: object, kind: type[ast.cmpop]) -> Handler:
     def apply(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Operand:
         left, right = _operands(ctx, spelling, 2, (args, kwargs), node)
+        if spelling in _NUMPY_ORDER and (isinstance(left, Complex) or isinstance(right, Complex)):
+            return calls.apply_complex(ctx, spelling, [left, right], node)
         return comparisons.compare(ctx, kind, left, right, node)
 
     return apply
@@ -237,6 +242,8 @@ def _extreme(spelling: object, kind: type[ast.cmpop]) -> Handler:
 
     def apply(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Operand:
         operands = _operands(ctx, spelling, 2, (args, kwargs), node)
+        if any(isinstance(operand, Complex) for operand in operands):
+            return calls.apply_complex(ctx, spelling, operands, node)
         left, right = numbers(ctx, function_name(spelling), operands, node)
         dtype = inference.promote(left.dtype, right.dtype)
         if dtype.is_float:

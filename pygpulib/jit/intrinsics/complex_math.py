@@ -9,6 +9,7 @@ import numpy as np
 
 from pygpulib.jit.intrinsics import complex_exponential as exponential
 from pygpulib.jit.intrinsics import complex_inverse as inverse
+from pygpulib.jit.intrinsics import complex_order as order
 from pygpulib.jit.intrinsics.floating import isfinite, isinf, isnan
 from pygpulib.jit.intrinsics.roots import hypot
 from pygpulib.jit.intrinsics.scalars import Complex, Real, Truth
@@ -116,5 +117,13 @@ COMPLEX_FUNCTIONS: Mapping[object, Callable[..., object]] = {
     np.conjugate: complex_conjugate,
     np.real: complex_real,
     np.imag: complex_imag,
+    np.less: order.complex_less,
+    np.less_equal: order.complex_less_equal,
+    np.greater: order.complex_greater,
+    np.greater_equal: order.complex_greater_equal,
+    np.maximum: order.complex_maximum,
+    np.minimum: order.complex_minimum,
+    np.fmax: order.complex_fmax,
+    np.fmin: order.complex_fmin,
 }
 """From the Python object to the function that means it on complex operands."""
