@@ -224,7 +224,8 @@ def fold_python(
 ) -> int | float | complex | None:
     """Return what Python gives for two number literals, or None if that is no number or huge."""
     if operator in (ast.Pow, ast.LShift):
-        is_small = isinstance(right, int) and 0 <= right <= MAX_FOLDED_EXPONENT
+        least = -MAX_FOLDED_EXPONENT if operator is ast.Pow else 0
+        is_small = isinstance(right, int) and least <= right <= MAX_FOLDED_EXPONENT
         if not is_small or not isinstance(left, int):
             return None
     function = pow if operator is ast.Pow else _PYTHON[operator]

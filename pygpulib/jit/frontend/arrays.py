@@ -219,7 +219,7 @@ def _whole_index(ctx: Context, array: Array, items: Sequence[Operand]) -> list[N
     """Return one integer per dimension if the index names a single element, else None."""
     if len(items) != array.type.ndim:
         return None
-    indices = [inference.integer(ctx, item) for item in items]
+    indices = [inference.index(ctx, item) for item in items]
     found = [index for index in indices if index is not None]
     return found if len(found) == len(items) else None
 

@@ -145,7 +145,7 @@ def _indices(
 ) -> list[Number]:
     assert operand is not None
     items = operand.items if isinstance(operand, Tuple) else (operand,)
-    indices = [inference.integer(ctx, item) for item in items]
+    indices = [inference.index(ctx, item) for item in items]
     found = [index for index in indices if index is not None]
     if len(found) != len(items):
         ctx.fail(

@@ -332,6 +332,15 @@ def integer(ctx: Context, operand: Operand) -> Number | None:
     return None
 
 
+def index(ctx: Context, operand: Operand) -> Number | None:
+    """Return an operand that can be an index of an array as a number, else None.
+
+    Truth values cannot: to NumPy they are masks.
+    """
+    is_truth = isinstance(operand, Number) and operand.dtype.is_bool
+    return None if is_truth else integer(ctx, operand)
+
+
 # --------------------------------------------------------------------------------------- messages
 
 

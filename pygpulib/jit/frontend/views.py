@@ -105,7 +105,7 @@ def _selector(
 ) -> Selector:
     if isinstance(item, Slice):
         return resolve(ctx, item, integers.extent(ctx, extent), node)
-    index = inference.integer(ctx, item)
+    index = inference.index(ctx, item)
     if index is None:
         advice = "use integers, slices, None and '...'"
         if isinstance(item, Number):

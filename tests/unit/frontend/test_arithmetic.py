@@ -227,6 +227,14 @@ def test_division_by_a_literal_zero_is_left_to_run_time():
     assert scalar(lambda a: a + 1 // 0, np.int64(5)) == 5
 
 
+def test_powers_of_literals_are_those_of_the_python_compiler():
+    assert scalar(lambda a: a + 10**-2, 0.0) == 0.01
+    assert scalar(lambda a: a + (-3) ** -3, 0.0) == (-3) ** -3
+    assert result_type(lambda: 2**-1) == types.float64
+    assert scalar(lambda a: a + 2**-128, 0.0) == 2**-128
+    assert result_type(lambda: 2**62) == types.int64
+
+
 def test_integers_beyond_64_bits_are_refused():
     with pytest.raises(KernelTypeError, match="18446744073709551616 does not fit into 64 bits"):
         result_type(lambda: 2**64)

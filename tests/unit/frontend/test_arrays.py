@@ -291,6 +291,8 @@ def test_stores_that_are_refused(kernel, argument_types, problem, advice):
         (lambda a: a.missing, "has no attribute 'missing'"),
         (lambda a: a.imag, "has no attribute 'imag'"),
         (lambda a: a[1.5, 0], "'a' cannot be indexed with float64"),
+        (lambda a: a[True, 0], "'a' cannot be indexed with bool"),
+        (lambda a: a[a[0, 0] > 0], "'a' cannot be indexed with bool"),
         (lambda a: a["x"], "'a' has no field 'x'"),
         (lambda a: a[0, 0, 0], "'a' has 2 dimensions, but is indexed with 3"),
         (lambda a: a[..., ...], "only one '...'"),

@@ -28,6 +28,10 @@ def with_a_float_index(a, b, z):
     atomic.add(b, 0.5, 1)
 
 
+def with_a_truth_value(a, b, z):
+    atomic.add(b, b[0] > 0, 1)
+
+
 def with_a_slice(a, b, z):
     atomic.add(a, (0, slice(2)), 1)
 
@@ -78,6 +82,7 @@ def misspelt(a, b, z):
         ),
         (with_too_many_indices, ["has 2 integers, but the array 'b' has 1 dimensions"]),
         (with_a_float_index, ["the index of cuda.atomic.add is float64", "int(...)"]),
+        (with_a_truth_value, ["the index of cuda.atomic.add is bool", "int(...)"]),
         (with_a_slice, ["the index of cuda.atomic.add is a tuple (int64, a slice)"]),
         (
             with_an_array_value,
