@@ -22,7 +22,7 @@ def test_declarations(signature):
 
 @pytest.mark.parametrize("signature", ["(float32[:],)", (types.float32[:],)])
 def test_declarations_need_a_result(signature):
-    with pytest.raises(TypeError, match="Return type must be provided for .* of f"):
+    with pytest.raises(TypeError, match=r"Return type must be provided for .* of f"):
         cuda.declare_device("f", signature)
 
 
