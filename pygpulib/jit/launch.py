@@ -182,7 +182,7 @@ def _words(type_: types.Type, value: object) -> Iterator[int]:
             assert isinstance(value, tuple)
             for item, part in zip(items, value, strict=True):
                 yield from _words(item, part)
-        case types.NoneType():
+        case types.NoneType() | types.ClassType():
             return
         case types.RecordType():
             assert isinstance(value, np.void | ndarray)

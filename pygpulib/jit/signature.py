@@ -223,10 +223,26 @@ _RULES: dict[type, _TypeRule] = {
 }
 
 
+def _type_of_class(
+    value: type | np.dtype[Any] | types.ScalarType, where: _Place
+) -> types.ClassType:
+    """Return the type of a type of numbers."""
+    if isinstance(value, types.ScalarType):
+        return types.ClassType(value.dtype)
+    try:
+        return types.ClassType(dtypes.from_numpy(value))
+    except DTypeError as cause:
+        raise LaunchTypeError(
+            f"{where} is {value!r}, which is no type of numbers that kernels know"
+        ) from cause
+
+
 def _interpret_other(value: object, where: _Place) -> Argument:
     """Interpret what is recognized by what it derives from or offers."""
     if isinstance(value, HostArgument):
         return interpret(value.prepare(), *where)
+    if isinstance(value, type | np.dtype | types.ScalarType):
+        return Argument(_type_of_class(value, where), value)
     if isinstance(value, Enum) and not isinstance(value, Flag):
         return Argument(types.EnumType(type(value)), value)
     if isinstance(value, tuple):

@@ -295,6 +295,23 @@ class VectorType(Type):
 
 
 @record(eq=True)
+class ClassType(Type):
+    """A type of numbers as an argument, such as ``numpy.float32``: kernels are compiled for it."""
+
+    dtype: DType
+
+    def __str__(self) -> str:
+        return f"class({self.dtype})"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def flat(self) -> tuple[ir.Type, ...]:
+        """Nothing."""
+        return ()
+
+
+@record(eq=True)
 class OptionalType(Type):
     """A value or None."""
 

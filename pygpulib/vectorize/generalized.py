@@ -19,7 +19,7 @@ from pygpulib.jit.dispatcher import Kernel
 from pygpulib.jit.options import CompileOptions
 from pygpulib.jit.types import ArrayType, Type
 from pygpulib.vectorize import operands
-from pygpulib.vectorize.kernels import make_generalized
+from pygpulib.vectorize.kernels import converter_of, make_generalized
 from pygpulib.vectorize.loops import Loop, choose_loop, parse_loops
 from pygpulib.vectorize.operands import AnyArray, Shape
 from pygpulib.vectorize.ufunc import UFunc
@@ -275,10 +275,7 @@ class GUFunc:
         key = loop, ndim
         kernel = self._kernels.get(key)
         if kernel is None:
-            converters = [
-                None if isinstance(type_, ArrayType) else type_
-                for type_ in (*loop.inputs, *loop.outputs)
-            ]
+            converters = [converter_of(type_) for type_ in (*loop.inputs, *loop.outputs)]
             kernel = make_generalized(self._function, converters, ndim)
             self._kernels[key] = kernel
         return kernel

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pygpulib.jit import types
 from pygpulib.jit.device_function import DeviceFunction
 from pygpulib.jit.dispatcher import Kernel
 from pygpulib.jit.intrinsics.threads import grid
@@ -43,24 +44,28 @@ def make_locator(ndim: int) -> DeviceFunction:
     return locate
 
 
-def _make_reader(converters: Sequence[Function | None], is_scalar: Sequence[bool]) -> Function:
+def _make_reader(converters: Sequence[Function], is_scalar: Sequence[bool]) -> Function:
     """Return a function of a tuple and an index that reads an element of each item."""
     if not converters:
         return _device(lambda _items, _index: ())
     last = len(converters) - 1
     before = _make_reader(converters[:last], is_scalar[:last])
-    convert = converters[last] or _device(lambda value: value)
+    convert = converters[last]
     if is_scalar[last]:
         return _device(lambda items, index: (*before(items, index), convert(items[last])))
     return _device(lambda items, index: (*before(items, index), convert(items[last][index])))
 
 
+def converter_of(type_: types.Type) -> Function:
+    """Return what converts an element to a type; arrays and times stay as they are."""
+    return type_ if isinstance(type_, types.ScalarType) else _unchanged
+
+
+_unchanged = _device(lambda value: value)
+
+
 def make_elementwise(
-    function: Function,
-    converters: Sequence[Function],
-    result: Function,
-    is_scalar: Sequence[bool],
-    ndim: int,
+    function: Function, converters: Sequence[Function], is_scalar: Sequence[bool], ndim: int
 ) -> Kernel:
     """Return a kernel that computes one array from others, element by element.
 
@@ -68,10 +73,8 @@ def make_elementwise(
     ----------
     function : callable
         What computes an element.
-    converters : sequence of Type
-        What elements are converted to before.
-    result : Type
-        What the function's value is converted to.
+    converters : sequence of callable
+        What elements are converted with before, and, as the last one, the function's value.
     is_scalar : sequence of bool
         Which inputs are numbers, not arrays.
     ndim : int
@@ -82,7 +85,8 @@ def make_elementwise(
     Kernel
         Takes the tuple of inputs, and the output.
     """
-    read = _make_reader(converters, is_scalar)
+    *before, result = converters
+    read = _make_reader(before, is_scalar)
     locate = make_locator(ndim)
 
     def elementwise(inputs: Any, output: Any) -> None:  # noqa: ANN401
@@ -94,17 +98,15 @@ def make_elementwise(
     return Kernel(elementwise, _OPTIONS)  # type: ignore[arg-type]
 
 
-def make_generalized(
-    function: Function, converters: Sequence[Function | None], ndim: int
-) -> Kernel:
+def make_generalized(function: Function, converters: Sequence[Function], ndim: int) -> Kernel:
     """Return a kernel that calls a function for one sub-array of each array.
 
     Parameters
     ----------
     function : callable
         Takes a number or an array for each argument, and writes to those that are outputs.
-    converters : sequence of Type or None
-        What numbers are converted to; None for arrays.
+    converters : sequence of callable
+        What each argument is converted with.
     ndim : int
         Number of leading axes that are walked over.
 

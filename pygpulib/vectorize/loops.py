@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,7 +60,12 @@ def dtype_of(type_: types.Type) -> np.dtype[Any]:
             )
 
 
-def parse_loops(name: str, declared: object, nin: int | None, nout: int) -> tuple[Loop, ...]:
+Infer = Callable[[tuple[types.Type, ...]], types.Type]
+
+
+def parse_loops(
+    name: str, declared: object, nin: int, nout: int, infer: Infer | None = None
+) -> tuple[Loop, ...]:
     """Return the loops that a list of signatures stands for.
 
     Parameters
@@ -69,11 +74,11 @@ def parse_loops(name: str, declared: object, nin: int | None, nout: int) -> tupl
         Name of the function, for messages.
     declared : signature or list of signatures
         As `pygpulib.cuda.jit` takes them.
-    nin : int or None
-        How many inputs there must be; None where any number will do.
-    nout : int
-        How many outputs there are. The outputs of a function that returns nothing are its last
-        parameters.
+    nin, nout : int
+        How many inputs and outputs there are. The outputs of a function that returns nothing are
+        its last parameters.
+    infer : callable, optional
+        Says what the function returns where a signature does not.
 
     Raises
     ------
@@ -83,13 +88,14 @@ def parse_loops(name: str, declared: object, nin: int | None, nout: int) -> tupl
     loops = []
     for signature in parse_signatures(declared):
         parameters = signature.parameters
-        if signature.result in (None, types.void):
-            parts = parameters[: len(parameters) - nout], parameters[len(parameters) - nout :]
+        if signature.result is None and infer is not None and len(parameters) == nin:
+            loop = Loop(parameters, (infer(parameters),))
+        elif signature.result is None or signature.result == types.void:
+            inputs = len(parameters) - nout
+            loop = Loop(parameters[:inputs], parameters[inputs:])
         else:
-            assert signature.result is not None
-            parts = parameters, (signature.result,)
-        loop = Loop(*parts)
-        if (nin is not None and len(loop.inputs) != nin) or len(loop.outputs) != nout:
+            loop = Loop(parameters, (signature.result,))
+        if len(loop.inputs) != nin or len(loop.outputs) != nout:
             raise ArgumentTypeError(
                 f"the signature {signature} does not fit the function {name}",
                 detail=f"expected {nin} inputs and {nout} outputs",

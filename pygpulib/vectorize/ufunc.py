@@ -11,14 +11,16 @@ import numpy as np
 from pygpulib.core.array import ndarray
 from pygpulib.errors import ArgumentError, ArgumentTypeError
 from pygpulib.jit.dispatcher import Kernel
+from pygpulib.jit.options import CompileOptions
 from pygpulib.vectorize import operands
-from pygpulib.vectorize.kernels import make_elementwise
+from pygpulib.vectorize.kernels import converter_of, make_elementwise
 from pygpulib.vectorize.loops import Loop, choose_loop, parse_loops
 from pygpulib.vectorize.operands import AnyArray, plan_walk
 from pygpulib.vectorize.reduction import Reduce
 
 if TYPE_CHECKING:
     from pygpulib.core.stream import StreamLike
+    from pygpulib.jit.types import Type
 
 
 class UFunc:
@@ -65,9 +67,16 @@ class UFunc:
         self.nin = py_func.__code__.co_argcount
         self.nargs = self.nin + self.nout
         self._declared = signatures
-        self._loops = parse_loops(self.__name__, signatures, self.nin, self.nout)
+        self._loops = parse_loops(
+            self.__name__, signatures, self.nin, self.nout, self._infer_result
+        )
         self._kernels: dict[object, Kernel] = {}
         self._reductions: dict[Loop, Reduce] = {}
+
+    def _infer_result(self, inputs: tuple[Type, ...]) -> Type:
+        from pygpulib.jit.frontend.compile import resolve_result_type
+
+        return resolve_result_type(self.py_func, inputs, CompileOptions())
 
     @property
     def types(self) -> list[str]:
@@ -159,7 +168,8 @@ class UFunc:
         key = loop, is_scalar, ndim
         kernel = self._kernels.get(key)
         if kernel is None:
-            kernel = make_elementwise(self, loop.inputs, loop.outputs[0], is_scalar, ndim)
+            converters = [converter_of(type_) for type_ in (*loop.inputs, *loop.outputs)]
+            kernel = make_elementwise(self, converters, is_scalar, ndim)
             self._kernels[key] = kernel
         return kernel
 

@@ -299,6 +299,8 @@ def unflatten(type_: types.Type, values: Iterator[ir.Value], name: str = "") -> 
 
 def _unflatten_other(type_: types.Type, values: Iterator[ir.Value], name: str) -> Operand:
     match type_:
+        case types.ClassType(dtype):
+            return Object(dtype.numpy.type)
         case types.RecordType():
             return Record(type_, next(values), name)
         case types.CharsType():

@@ -4,7 +4,7 @@ import pickle
 import numpy as np
 import pytest
 
-from pygpulib import cuda
+from pygpulib import cuda, types
 from pygpulib.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from pygpulib.vectorize import UFunc, vectorize
 
@@ -227,3 +227,23 @@ def test_inputs_of_other_types_convert_element_by_element():
     assert found.dtype == np.float32
     np.testing.assert_array_equal(found.copy_to_host(), np.arange(5))
     np.testing.assert_array_equal(same(device).copy_to_host(), np.arange(5))
+
+
+def test_results_of_signatures_without_one_are_inferred():
+    @vectorize(["(int32, float32)", (cuda.int64, cuda.int64)])
+    def divide(a, b):
+        return a / b
+
+    assert divide.types == ["if->d", "ll->d"]
+    np.testing.assert_array_equal(divide([6, 7], 2), [3, 3.5])
+
+
+def test_dates():
+    @vectorize([(types.NPDatetime("D"), types.NPDatetime("D"))])
+    def elapsed(start, end):
+        return end - start
+
+    days = np.arange("2024-02-27", "2024-03-03", dtype="M8[D]")
+    found = elapsed(days[:-1], days[1:])
+    assert found.dtype == np.dtype("m8[D]")
+    np.testing.assert_array_equal(found, days[1:] - days[:-1])
