@@ -20,7 +20,7 @@ def emit_uniform_if(gang: Gang, op: ir.If) -> None:
     slots = result_slots(gang, op.results)
     mask, is_nonempty = gang.mask, gang.is_nonempty
     keep = gang.keep_mask(mask)
-    loses = may_lose_lanes(op) or (gang.is_split and mask is not None)
+    loses = may_lose_lanes(op.then_block, op.else_block) or (gang.is_split and mask is not None)
     mask_slot = gang.new_mask_slot(NO_LANES) if loses else None
     labels = code.new_label("then"), code.new_label("else")
     join = code.new_label("join")
@@ -62,7 +62,7 @@ def emit_predicated_if(gang: Gang, op: ir.If) -> None:
     entry, is_nonempty, wide = gang.mask, gang.is_nonempty, gang.wide_mask
     condition = gang.vector(op.condition)
     masks = [gang.mask_and(entry, condition), entry]
-    if may_lose_lanes(op) or has_effects(op.else_block):
+    if may_lose_lanes(op.then_block, op.else_block) or has_effects(op.else_block):
         masks[1] = gang.mask_and(entry, gang.mask_not(condition))
     yielded: list[tuple[ir.Value, ...] | None] = [None, None]
     ends: list[str | None] = []
@@ -73,7 +73,7 @@ def emit_predicated_if(gang: Gang, op: ir.If) -> None:
             yielded[side] = terminator.values
 
         gang.mask, gang.is_nonempty, gang.flow = masks[side], False, Flow.ON
-        gang.wide_mask = (masks[side], entry)
+        gang.wide_mask = _wide_mask(op, side, masks[side], entry)
         gang.write_block(True, block, finish)
         assert gang.flow is not Flow.JUMPED
         ends.append(gang.mask)
@@ -88,6 +88,18 @@ def emit_predicated_if(gang: Gang, op: ir.If) -> None:
             continue
         texts = gang.vector(sides[0]), gang.vector(sides[1])
         gang.define(result, gang.select_lanes(condition, result.type, *texts))
+
+
+def _wide_mask(
+    op: ir.If, side: int, mask: str | None, entry: str | None
+) -> tuple[str | None, str | None]:
+    """Return under which mask exits of one side may write, as ``Gang.wide_mask`` has it.
+
+    That of both sides is right as long as none of its lanes has left: what these wrote stays.
+    """
+    if side and may_lose_lanes(op.then_block):
+        return (None, None)
+    return (mask, entry)
 
 
 def _merge_masks(
@@ -116,7 +128,7 @@ def emit_coherent_if(gang: Gang, op: ir.If) -> None:
         gang.keep_mask(gang.mask_and(entry, condition)),
         gang.keep_mask(gang.mask_and(entry, gang.mask_not(condition))),
     ]
-    loses = may_lose_lanes(op) or gang.is_split
+    loses = may_lose_lanes(op.then_block, op.else_block) or gang.is_split
     yielded: list[tuple[ir.Value, ...] | None] = [None, None]
     read_ends: list[Callable[[], str | None]] = []
     for side, block in enumerate((op.then_block, op.else_block)):
@@ -131,7 +143,7 @@ def emit_coherent_if(gang: Gang, op: ir.If) -> None:
                     gang.write_slot(slot, result, value, mask)
 
         gang.mask, gang.flow = keepers[side](), Flow.ON
-        gang.wide_mask = (gang.mask, keep_entry())
+        gang.wide_mask = _wide_mask(op, side, gang.mask, keep_entry())
         if is_trivial(block):
             finish(block.terminator)
             read_ends.append(keepers[side])

@@ -103,14 +103,10 @@ def has_effects(block: ir.Block) -> bool:
     return any(op.effect is not ir.Effect.NONE for op in walk(block))
 
 
-def may_lose_lanes(op: ir.If) -> bool:
-    """Return whether lanes may leave, out of the ``If``, from inside it."""
+def may_lose_lanes(*blocks: ir.Block) -> bool:
+    """Return whether lanes may leave, out of an ``If``, from inside its blocks."""
     exits = (ir.Break, ir.Continue, ir.Return, ir.Raise)
-    return any(
-        isinstance(inner, exits)
-        for block in (op.then_block, op.else_block)
-        for inner in walk(block)
-    )
+    return any(isinstance(inner, exits) for block in blocks for inner in walk(block))
 
 
 def raises(block: ir.Block) -> bool:
