@@ -1,4 +1,4 @@
-"""Lanes that leave a loop or a function from both sides of conditionals keep what they took along."""
+"""Lanes that leave from both sides of conditionals keep what they took along."""
 
 from __future__ import annotations
 
