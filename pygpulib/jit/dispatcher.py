@@ -22,6 +22,7 @@ from pygpulib.jit.launch import LaunchConfig, make_config, pack_arguments
 from pygpulib.jit.options import CompileOptions
 from pygpulib.jit.overloads import TypeList, find_overload
 from pygpulib.jit.signature import interpret_all, typeof
+from pygpulib.jit.transfers import Extension, apply_extensions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -83,6 +84,8 @@ class Kernel(Inspectable):
         What it takes.
     specialized : bool
         Whether it takes the types of one signature only.
+    extensions : list of Extension
+        What changes the arguments before each launch; to be set before the first one.
     """
 
     __name__: str
@@ -96,6 +99,8 @@ class Kernel(Inspectable):
     ) -> None:
         functools.update_wrapper(self, py_func)
         super().__init__(py_func, options, specialized=len(signatures) == 1)
+        self.extensions: list[Extension] = []
+        self._specialized: dict[TypeList, Kernel] = {}
         self._chosen: dict[TypeList, Specialization] = {}
         self._configured: dict[object, ConfiguredKernel] = {}
         self._declared = tuple(signatures)
@@ -267,11 +272,12 @@ class Kernel(Inspectable):
                 detail="CUDA kernel must have void return type.",
                 help="give results back through an array argument",
             )
-        wanted, given = len(self.parameters.names), len(signature.parameters)
-        if wanted != given:
+        given = len(signature.parameters)
+        if not self.parameters.accepts(given):
             raise KernelTypeError(
                 f"the signature {signature} has {given} parameters, and the kernel "
-                f"{self.__name__} has {wanted}: {', '.join(self.parameters.names)}"
+                f"{self.__name__} has {len(self.parameters.names)}: "
+                f"{', '.join(self.parameters.names)}"
             )
         if self._is_closed and signature.parameters not in self._specializations:
             raise SpecializationError(
@@ -285,21 +291,30 @@ class Kernel(Inspectable):
         Parameters
         ----------
         *args
-            Arguments as a launch would get them, or types.
+            Arguments as a launch would get them, or types. The same types give the same kernel.
         """
         if self.specialized:
             raise SpecializationError(
                 "Dispatcher already specialized",
                 detail=f"the kernel {self.__name__} takes one signature only",
             )
+        values = self.parameters.bind(args, {})
         parameters = tuple(
             value if isinstance(value, types.Type) else typeof(value, name, position)
             for position, (name, value) in enumerate(
-                zip(self.parameters.names, self.parameters.bind(args, {}), strict=True)
+                zip(self.parameters.names_of(values), values, strict=True)
             )
         )
-        signature = types.FunctionSignature(types.void, parameters)
-        return Kernel(self.py_func, self.options, [signature])
+        with self._lock:
+            if parameters not in self._specialized:
+                signature = types.FunctionSignature(types.void, parameters)
+                self._specialized[parameters] = Kernel(self.py_func, self.options, [signature])
+            return self._specialized[parameters]
+
+    @property
+    def specializations(self) -> dict[TypeList, Kernel]:
+        """The kernels that :meth:`specialize` returned so far, by their parameter types."""
+        return dict(self._specialized)
 
     def __repr__(self) -> str:
         return f"<kernel {self.__qualname__}>"
@@ -356,17 +371,47 @@ class ConfiguredKernel:
         """
         self._short_cut(*args, **kwargs)
 
+    @property
+    def griddim(self) -> tuple[int, int, int]:
+        """Blocks of the grid along each axis."""
+        return self.config.shape.grid
+
+    @property
+    def blockdim(self) -> tuple[int, int, int]:
+        """Threads of a block along each axis."""
+        return self.config.shape.block
+
+    @property
+    def sharedmem(self) -> int:
+        """Dynamic shared memory of a block in bytes."""
+        return self.config.shape.shared_bytes
+
     def launch(self, *args: object, **kwargs: object) -> None:
         """Launch the kernel the long way, which takes arguments of all types."""
         kernel = self.kernel
         parameters = kernel.parameters
-        argument_types, values = interpret_all(parameters.names, parameters.bind(args, kwargs))
+        given = parameters.bind(args, kwargs)
+        argument_types, values = interpret_all(parameters.names_of(given), given)
+        if kernel.extensions:
+            self._launch_extended(argument_types, given)
+            return
         found = kernel.find(argument_types)
         words = pack_arguments(found.parameter_types, values)
         current_driver().launch(
             found.compiled, self.config.shape, ctypes.addressof(words), self.config.stream
         )
         self._note(argument_types, found)
+
+    def _launch_extended(self, argument_types: TypeList, given: tuple[object, ...]) -> None:
+        """Launch the kernel with arguments that its extensions change first."""
+        kernel, stream = self.kernel, self.config.stream
+        changed, after = apply_extensions(kernel.extensions, argument_types, given, stream)
+        argument_types, values = interpret_all(kernel.parameters.names_of(changed), changed)
+        found = kernel.find(argument_types)
+        words = pack_arguments(found.parameter_types, values)
+        current_driver().launch(found.compiled, self.config.shape, ctypes.addressof(words), stream)
+        for action in after:
+            action()
 
     def _note(self, argument_types: TypeList, found: Specialization) -> None:
         """Make a short cut for arguments that come for the second time."""
