@@ -172,7 +172,7 @@ def test_a_mistake_in_a_device_function_names_both_places():
 
 def test_a_function_without_source():
     scope = {}
-    exec("def kernel(a):\n    a[0] = 1\n", scope)
+    exec("def kernel(a):\n    with a: a[0] = 1\n", scope)
     with pytest.raises(SourceUnavailableError, match="kernel") as caught:
         cuda.jit(scope["kernel"])[1, 1](np.zeros(1))
     assert caught.value.help
