@@ -107,7 +107,7 @@ from pygpulib.jit.types import none, void
 from pygpulib.jit.vector_types import VECTOR_TYPES
 
 if TYPE_CHECKING:
-    from pygpulib.cuda import args, cudadrv, extending, fp16
+    from pygpulib.cuda import args, cudadrv, extending, fp16, libdevice
     from pygpulib.cuda.cudadrv import devicearray
     from pygpulib.cuda.foreign import (
         LTOIR,
@@ -195,6 +195,7 @@ __all__ = [
     "laneid",
     "lanemask_lt",
     "legacy_default_stream",
+    "libdevice",
     "list_devices",
     "literal_unroll",
     "local",
@@ -258,7 +259,7 @@ _LAZY = {
     "vectorize": "pygpulib.vectorize.decorators",
     "devicearray": "pygpulib.cuda.cudadrv",
 }
-_SUBMODULES = ("args", "cudadrv", "extending", "fp16", "random")
+_SUBMODULES = ("args", "cudadrv", "extending", "fp16", "libdevice", "random")
 
 
 def __getattr__(name: str) -> object:
