@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import operator
 from typing import TYPE_CHECKING
 
@@ -200,6 +201,11 @@ class ndarray(ArrayViews):  # noqa: N801  (NumPy's name for NumPy's notion)
     def gpu_data(self) -> MemoryPointer:
         """The address of the first element, as an object that keeps the memory alive."""
         return MemoryPointer(self.buffer, self.address, self.alloc_size)
+
+    @property
+    def device_ctypes_pointer(self) -> ctypes.c_void_p:
+        """The address of the first element, as C functions take it."""
+        return ctypes.c_void_p(self.address)
 
     @property
     def flags(self) -> Flags:

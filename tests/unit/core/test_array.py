@@ -426,3 +426,9 @@ def test_refusal_says_what_is_wrong(call, error, message):
 
 def test_a_needed_copy_is_what_numba_raises():
     assert issubclass(CopyNeededError, NotImplementedError)
+
+
+def test_the_address_as_c_functions_take_it():
+    array = to_device(np.arange(4.0))
+    assert array.device_ctypes_pointer.value == array.address
+    assert array[2:].device_ctypes_pointer.value == array.address + 16
