@@ -63,11 +63,7 @@ def emit_simple(gang: Gang, op: ir.Op) -> None:  # noqa: C901 - one case per ope
         case ir.Unary() | ir.Binary() | ir.Select() | ir.Cast() | ir.Bitcast():
             gang.define(op.result, _arithmetic(gang, op))
         case _:
-            raise UnsupportedFeatureError(
-                f"{op.span or 'the kernel'}: {_describe(op)} is not supported by the CPU back end",
-                span=op.span,
-                help="this version has no grid-wide barriers, printing and recursion",
-            )
+            raise InternalError(f"the operation {type(op).__name__} has no code here")
 
 
 def _allocate(gang: Gang, op: ir.Allocate) -> str:
@@ -79,14 +75,6 @@ def _allocate(gang: Gang, op: ir.Allocate) -> str:
     if gang.frame is not None:
         return gang.frame.place(size)
     return gang.code.slot(f"[{size} x i8]", max(op.alignment, 16))
-
-
-def _describe(op: ir.Op) -> str:
-    match op:
-        case ir.Barrier():
-            return "a barrier"
-        case _:
-            return type(op).__name__.lower()
 
 
 def _arithmetic(gang: Gang, op: ir.Unary | ir.Binary | ir.Select | ir.Cast | ir.Bitcast) -> str:
