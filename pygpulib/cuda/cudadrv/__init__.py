@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from pygpulib import errors as error
-from pygpulib.cuda.cudadrv import devicearray, driver
+from pygpulib.cuda.cudadrv import devicearray, devices, driver
 
-__all__ = ["devicearray", "driver", "error"]
+__all__ = ["devicearray", "devices", "driver", "error"]
