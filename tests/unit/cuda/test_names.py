@@ -29,7 +29,7 @@ def test_modules():
     assert cuda.devicearray is cuda.cudadrv.devicearray is devicearray
     assert isinstance(cuda.stream(), driver.Stream)
     assert isinstance(cuda.current_context(), driver.Context)
-    assert cuda.cudadrv.devices.get_context().device is cuda.get_current_device()
+    assert cuda.cudadrv.devices.get_context() == cuda.current_context()
     assert cuda.cudadrv.devices.gpus is cuda.gpus
     assert cuda.cuda_error() is None
     with pytest.raises(AttributeError, match="no attribute 'no_such_name'"):
