@@ -10,6 +10,11 @@ from pygpulib.errors import Span
 _TAB_WIDTH = 4
 
 
+# A long chain of calls shows its ends.
+_CALLS_AT_EACH_END = 4
+_MAX_CALLS = 2 * _CALLS_AT_EACH_END + 1
+
+
 def describe(span: Span, lines: Sequence[str], calls: Sequence[Span]) -> str:
     """Return the source line of a span with carets below it, and how control came there.
 
@@ -30,8 +35,12 @@ def describe(span: Span, lines: Sequence[str], calls: Sequence[Span]) -> str:
     shown = []
     if 1 <= span.line <= len(lines):
         shown = _excerpt(span, lines[span.line - 1].rstrip("\r\n"))
-    shown += [f"called from {call}" for call in reversed(calls)]
-    return "\n".join(shown)
+    chain = [f"called from {call}" for call in reversed(calls)]
+    if len(chain) > _MAX_CALLS:
+        left_out = len(chain) - 2 * _CALLS_AT_EACH_END
+        between = f"... {left_out} more calls ..."
+        chain[_CALLS_AT_EACH_END:-_CALLS_AT_EACH_END] = [between]
+    return "\n".join([*shown, *chain])
 
 
 def _excerpt(span: Span, line: str) -> list[str]:

@@ -8,7 +8,6 @@ from types import FunctionType
 from typing import NoReturn
 
 from pygpulib.errors import (
-    InternalError,
     KernelTypeError,
     SourceUnavailableError,
     UnsupportedFeatureError,
@@ -190,7 +189,14 @@ def compile_frame(
         if first == frame.result_type:
             return tuple(ops)
         ctx.learned[key] = {_RESULT: frame.result_type}
-    raise InternalError(f"the result type of {frame.source.name} does not settle")
+    ctx.frames.append(frame)
+    ctx.fail(
+        KernelTypeError,
+        f"the return type of {frame.source.name} does not converge",
+        frame.source.node,
+        detail=f"from attempt to attempt it grew to {frame.result_type}",
+        help="return values of one type on every path",
+    )
 
 
 def _compile_body(ctx: Context, node: ast.FunctionDef | ast.Lambda) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NoReturn
 
 from pygpulib._record import field, record
-from pygpulib.errors import InternalError, KernelTypeError, UnsupportedFeatureError
+from pygpulib.errors import KernelTypeError, UnsupportedFeatureError
 from pygpulib.jit import types
 from pygpulib.jit.frontend import forms, inline
 from pygpulib.jit.frontend.context import CallKey, Context, Frame, Pending, Source
@@ -137,7 +137,13 @@ def _compile(
                 return
             if _holds_closure(recursion.result):
                 _refuse_closure(ctx, source, node)
-        raise InternalError(f"the result type of {source.name} does not settle")
+        ctx.fail(
+            KernelTypeError,
+            f"the return type of the recursive function {source.name} does not converge",
+            node,
+            detail=f"from attempt to attempt it grew to {recursion.result}",
+            help="return values of one type at every depth, numbers or arrays for example",
+        )
     finally:
         recursion.is_open = False
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from pygpulib import cuda
 from pygpulib.core import dtypes
 from pygpulib.core.driver import LaunchShape
 from pygpulib.jit.backends.cpu.compiler import compile_kernel
@@ -60,6 +61,25 @@ def test_a_grid_barrier_orders_all_blocks(grid: int, block: int) -> None:
     launch(kernel(2, reverse), grid, block, a, b)
     np.testing.assert_array_equal(b, np.arange(grid * block)[::-1])
     np.testing.assert_array_equal(a, np.arange(grid * block))
+
+
+def test_threads_may_pass_by_a_grid_barrier() -> None:
+    @cuda.jit
+    def label(starts, labels):
+        i = cuda.grid(1)
+        if i < starts.size and starts[i]:
+            labels[i] = i
+            cuda.cg.this_grid().sync()
+            k = i + 1
+            while k < starts.size and not starts[k]:
+                labels[k] = i
+                k += 1
+
+    starts = np.random.default_rng(1).random(500) < 0.2
+    starts[0] = True
+    labels = np.full(500, -1)
+    label[4, 128](starts, labels)
+    np.testing.assert_array_equal(labels, np.flatnonzero(starts)[np.cumsum(starts) - 1])
 
 
 def recursive(name: str, arguments: tuple[int, ...], limit: int) -> ir.Function:

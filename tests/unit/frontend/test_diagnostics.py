@@ -61,5 +61,13 @@ def test_calls_are_listed_innermost_first():
     ]
 
 
+def test_a_long_chain_of_calls_shows_its_ends():
+    calls = [Span("a.py", line, 0, line, 1) for line in range(1, 41)]
+    shown = mark("x", "x", calls).splitlines()[2:]
+    assert shown[:4] == [f"called from a.py:{line}" for line in (40, 39, 38, 37)]
+    assert shown[4] == "... 32 more calls ..."
+    assert shown[5:] == [f"called from a.py:{line}" for line in (4, 3, 2, 1)]
+
+
 def test_a_place_outside_the_file_shows_nothing():
     assert describe(Span("k.py", 9, 0, 9, 1), ["x\n"], ()) == ""

@@ -278,6 +278,22 @@ def test_results_that_do_not_converge():
     assert lines[-1] == "help: return values of one type on every path"
 
 
+def test_results_that_grow_are_refused():
+    @Device
+    def pairs(n):
+        if n <= 0:
+            return None
+        return (n, pairs(n - 1))
+
+    def kernel(a):
+        pairs(3)
+
+    lines = failure(kernel, np.zeros(1))
+    name = pairs.py_func.__qualname__
+    assert lines[0] == f"the return type of the recursive function {name} does not converge"
+    assert lines[-1].startswith("help: return values of one type at every depth")
+
+
 def test_ever_new_types_are_refused():
     @Device
     def grow(t):

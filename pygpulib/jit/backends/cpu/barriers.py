@@ -132,7 +132,9 @@ def emit_barrier(gang: Gang, op: ir.Barrier) -> None:
 
 def _check_convergence(gang: Gang, op: ir.Barrier) -> None:
     """Write the check that all threads of the gang that have not returned are here."""
-    if gang.mask is None:
+    # The threads of a block need not come to a barrier of the grid together: those that pass it by
+    # go on behind it, as they do where it counts whole blocks.
+    if gang.mask is None or op.kind is BarrierKind.GRID:
         return
     code = gang.code
     expected = gang.mask_text(gang.row_mask)

@@ -192,11 +192,9 @@ def _wait(state: State, frame: Frame, op: ir.Barrier, mask: Mask) -> None:
     by_block = (state.lanes.blocks, state.lanes.threads)
     is_here = mask.reshape(by_block)
     is_missing = (state.alive & ~mask).reshape(by_block)
-    if op.kind is ir.BarrierKind.GRID:
-        late = np.flatnonzero(state.alive & ~mask)
-    else:
-        late = np.flatnonzero(is_missing & is_here.any(axis=1, keepdims=True))
-    if late.size:
+    late = np.flatnonzero(is_missing & is_here.any(axis=1, keepdims=True))
+    # Threads may pass by a barrier of the grid.
+    if late.size and op.kind is not ir.BarrierKind.GRID:
         raise state.fault(op, int(late[0]), "a barrier is not reached by all threads")
     if op.predicate is None:
         return
