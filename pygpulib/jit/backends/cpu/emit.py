@@ -18,6 +18,7 @@ from pygpulib.jit.backends.cpu.barriers import (
 )
 from pygpulib.jit.backends.cpu.callees import Callees
 from pygpulib.jit.backends.cpu.gang import Frame
+from pygpulib.jit.backends.cpu.half import add_conversions
 from pygpulib.jit.backends.cpu.prints import find_prints
 from pygpulib.jit.backends.cpu.program import PARAMETER_WORD, Program
 from pygpulib.jit.backends.cpu.reports import overflow_error
@@ -58,12 +59,17 @@ def emit_kernel(function: ir.Function, variant: CpuVariant, target: CpuTarget, n
     UnsupportedFeatureError
         If the kernel needs something that this back end does not have.
     """
-    del target  # so far the same text is right for every processor
     print_numbers = {id(op): number for number, op in enumerate(find_prints(function))}
     callees = Callees(function, variant, name, print_numbers, overflow_error(function))
     split = find_split(function)
     if split:
-        return _emit_resumable(function, variant, name, split, callees)
+        text = _emit_resumable(function, variant, name, split, callees)
+    else:
+        text = _emit_straight(function, variant, name, callees)
+    return text if target.has_float16 else add_conversions(text)
+
+
+def _emit_straight(function: ir.Function, variant: CpuVariant, name: str, callees: Callees) -> str:
     code = Code()
     walk = Walk(code, variant)
     places = place_shared(function, variant.width)
