@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         uint64,
         void,
     )
+    from pygpulib.ufuncs import guvectorize, vectorize
 
 __version__ = "0.1.0.dev0"
 
@@ -38,6 +39,7 @@ __all__ = [
     "float32",
     "float64",
     "get_num_threads",
+    "guvectorize",
     "int8",
     "int16",
     "int32",
@@ -48,11 +50,17 @@ __all__ = [
     "uint16",
     "uint32",
     "uint64",
+    "vectorize",
     "void",
 ]
 
 _SUBMODULES = ("cuda", "errors", "types")
-_THREADS = ("get_num_threads", "set_num_threads")
+_HOMES = {
+    "get_num_threads": "pygpulib.jit.backends.cpu.pool",
+    "set_num_threads": "pygpulib.jit.backends.cpu.pool",
+    "guvectorize": "pygpulib.ufuncs",
+    "vectorize": "pygpulib.ufuncs",
+}
 
 
 def __getattr__(name: str) -> object:
@@ -61,8 +69,7 @@ def __getattr__(name: str) -> object:
         return import_module(f"pygpulib.{name}")
     if name not in __all__:
         raise AttributeError(f"module 'pygpulib' has no attribute {name!r}")
-    home = "pygpulib.jit.backends.cpu.pool" if name in _THREADS else "pygpulib.types"
-    found: object = getattr(import_module(home), name)
+    found: object = getattr(import_module(_HOMES.get(name, "pygpulib.types")), name)
     globals()[name] = found
     return found
 

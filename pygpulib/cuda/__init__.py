@@ -120,8 +120,8 @@ if TYPE_CHECKING:
         declare_device,
     )
     from pygpulib.jit.intrinsics.procedures import literal_unroll
-    from pygpulib.vectorize import Reduce, guvectorize, vectorize
-    from pygpulib.vectorize import Reduce as reduce  # noqa: N813
+    from pygpulib.ufuncs import Reduce, guvectorize, vectorize
+    from pygpulib.ufuncs import Reduce as reduce  # noqa: N813
 
 # Every scalar type under its long and its short names: float32, f4, double, ...
 globals().update(SCALAR_NAMES)
@@ -245,7 +245,7 @@ __all__ = [
 
 # What many programs never use, by the module that it is imported from when it is first asked for.
 _LAZY = {
-    "Reduce": "pygpulib.vectorize.reduction",
+    "Reduce": "pygpulib.ufuncs.reduction",
     "Archive": "pygpulib.cuda.foreign",
     "CUSource": "pygpulib.cuda.foreign",
     "Cubin": "pygpulib.cuda.foreign",
@@ -254,9 +254,9 @@ _LAZY = {
     "Object": "pygpulib.cuda.foreign",
     "PTXSource": "pygpulib.cuda.foreign",
     "declare_device": "pygpulib.cuda.foreign",
-    "guvectorize": "pygpulib.vectorize.decorators",
+    "guvectorize": "pygpulib.ufuncs.decorators",
     "literal_unroll": "pygpulib.jit.intrinsics.procedures",
-    "vectorize": "pygpulib.vectorize.decorators",
+    "vectorize": "pygpulib.ufuncs.decorators",
     "devicearray": "pygpulib.cuda.cudadrv",
 }
 _SUBMODULES = ("args", "cudadrv", "extending", "fp16", "libdevice", "random")

@@ -14,7 +14,7 @@ from pygpulib.core.creation import device_array
 from pygpulib.core.interop import as_cuda_array, is_cuda_array
 from pygpulib.core.layout import Layout
 from pygpulib.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
-from pygpulib.vectorize.loops import WEAK_KINDS
+from pygpulib.ufuncs.loops import WEAK_KINDS
 
 if TYPE_CHECKING:
     from pygpulib.core.stream import StreamLike

@@ -5,8 +5,8 @@ import pytest
 
 from pygpulib import cuda
 from pygpulib.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
-from pygpulib.vectorize import GUFunc, guvectorize
-from pygpulib.vectorize.generalized import CoreLayout
+from pygpulib.ufuncs import GUFunc, guvectorize
+from pygpulib.ufuncs.generalized import CoreLayout
 
 
 @guvectorize(

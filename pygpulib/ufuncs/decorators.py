@@ -10,8 +10,8 @@ from typing import Any
 from pygpulib.errors import ArgumentTypeError
 from pygpulib.jit import types
 from pygpulib.jit.declarations import parse_signatures
-from pygpulib.vectorize.generalized import GUFunc
-from pygpulib.vectorize.ufunc import UFunc
+from pygpulib.ufuncs.generalized import GUFunc
+from pygpulib.ufuncs.ufunc import UFunc
 
 # Options of numba's that say how to compile, and have no meaning here.
 _HINTS = frozenset({"cache", "fastmath", "forceobj", "inline", "nopython", "target"})

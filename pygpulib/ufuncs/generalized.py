@@ -18,11 +18,11 @@ from pygpulib.jit.device_function import DeviceFunction
 from pygpulib.jit.dispatcher import Kernel
 from pygpulib.jit.options import CompileOptions
 from pygpulib.jit.types import ArrayType, Type
-from pygpulib.vectorize import operands
-from pygpulib.vectorize.kernels import converter_of, make_generalized
-from pygpulib.vectorize.loops import Loop, choose_loop, parse_loops
-from pygpulib.vectorize.operands import AnyArray, Shape
-from pygpulib.vectorize.ufunc import UFunc
+from pygpulib.ufuncs import operands
+from pygpulib.ufuncs.kernels import converter_of, make_generalized
+from pygpulib.ufuncs.loops import Loop, choose_loop, parse_loops
+from pygpulib.ufuncs.operands import AnyArray, Shape
+from pygpulib.ufuncs.ufunc import UFunc
 
 if TYPE_CHECKING:
     from pygpulib.core.stream import StreamLike

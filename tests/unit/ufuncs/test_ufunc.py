@@ -4,9 +4,10 @@ import pickle
 import numpy as np
 import pytest
 
+import pygpulib
 from pygpulib import cuda, types
 from pygpulib.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
-from pygpulib.vectorize import UFunc, vectorize
+from pygpulib.ufuncs import UFunc, vectorize
 
 SIGNATURES = [
     "int32(int32, int32)",
@@ -247,3 +248,8 @@ def test_dates():
     found = elapsed(days[:-1], days[1:])
     assert found.dtype == np.dtype("m8[D]")
     np.testing.assert_array_equal(found, days[1:] - days[:-1])
+
+
+def test_the_decorators_have_one_home_under_both_names():
+    assert pygpulib.vectorize is vectorize is cuda.vectorize
+    assert pygpulib.guvectorize is cuda.guvectorize

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pygpulib.vectorize.decorators import guvectorize, vectorize
-from pygpulib.vectorize.generalized import GUFunc
-from pygpulib.vectorize.reduction import Reduce
-from pygpulib.vectorize.ufunc import UFunc
+from pygpulib.ufuncs.decorators import guvectorize, vectorize
+from pygpulib.ufuncs.generalized import GUFunc
+from pygpulib.ufuncs.reduction import Reduce
+from pygpulib.ufuncs.ufunc import UFunc
 
 __all__ = ["GUFunc", "Reduce", "UFunc", "guvectorize", "vectorize"]

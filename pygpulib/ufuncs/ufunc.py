@@ -12,11 +12,11 @@ from pygpulib.core.array import ndarray
 from pygpulib.errors import ArgumentError, ArgumentTypeError
 from pygpulib.jit.dispatcher import Kernel
 from pygpulib.jit.options import CompileOptions
-from pygpulib.vectorize import operands
-from pygpulib.vectorize.kernels import converter_of, make_elementwise
-from pygpulib.vectorize.loops import Loop, choose_loop, parse_loops
-from pygpulib.vectorize.operands import AnyArray, plan_walk
-from pygpulib.vectorize.reduction import Reduce
+from pygpulib.ufuncs import operands
+from pygpulib.ufuncs.kernels import converter_of, make_elementwise
+from pygpulib.ufuncs.loops import Loop, choose_loop, parse_loops
+from pygpulib.ufuncs.operands import AnyArray, plan_walk
+from pygpulib.ufuncs.reduction import Reduce
 
 if TYPE_CHECKING:
     from pygpulib.core.stream import StreamLike
