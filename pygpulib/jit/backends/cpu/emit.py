@@ -21,7 +21,7 @@ from pygpulib.jit.backends.cpu.gang import Frame
 from pygpulib.jit.backends.cpu.half import add_conversions
 from pygpulib.jit.backends.cpu.prints import find_prints
 from pygpulib.jit.backends.cpu.program import PARAMETER_WORD, Program
-from pygpulib.jit.backends.cpu.reports import overflow_error
+from pygpulib.jit.backends.cpu.reports import memory_error, overflow_error
 from pygpulib.jit.backends.cpu.rounds import Rounds
 from pygpulib.jit.backends.cpu.shared import place_shared, uses_piece
 from pygpulib.jit.backends.cpu.walk import Coordinates, Walk
@@ -77,7 +77,7 @@ def _emit_straight(function: ir.Function, variant: CpuVariant, name: str, callee
     workspace, memory = None, ""
     if uses_piece(function, places):
         workspace = Workspace(code, walk, places, frame_bytes=0)
-        memory = workspace.allocate()
+        memory = workspace.allocate(memory_error(function))
         program.gang.shared = workspace.shared
     program.write_launch()
 

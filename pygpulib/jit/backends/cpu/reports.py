@@ -14,7 +14,7 @@ import struct
 from collections.abc import Mapping, Sequence
 
 from pygpulib.core.dtypes import DType, uint64
-from pygpulib.errors import KernelFault
+from pygpulib.errors import DeviceMemoryError, KernelFault
 from pygpulib.jit.backends.cpu.barriers import block_barriers
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.rewrite import walk
@@ -33,15 +33,23 @@ def overflow_error(function: ir.Function) -> int:
     return len(function.errors) + len(block_barriers(function))
 
 
+def memory_error(function: ir.Function) -> int:
+    """Return the number of the error that there is no memory for a block."""
+    return overflow_error(function) + bool(function.callees)
+
+
 def all_errors(function: ir.Function) -> tuple[ir.ErrorEntry, ...]:
-    """Return everything that can go wrong in a kernel: what it raises, its barriers, recursion."""
+    """Return everything that can go wrong in a kernel: what it raises, and what may fail in it."""
     message = "a barrier is not reached by all threads of the block"
     barriers = [ir.ErrorEntry(KernelFault, message, op.span) for op in block_barriers(function)]
     deep = [
         ir.ErrorEntry(RecursionError, "device functions call each other too deeply", callee.span)
         for callee in function.callees[:1]
     ]
-    return (*function.errors, *barriers, *deep)
+    message = "there is no memory left for the shared and local arrays of a block"
+    needs_memory = barriers or any(isinstance(op, ir.Allocate) for op in walk(function.body))
+    memory = [ir.ErrorEntry(DeviceMemoryError, message, function.span)] if needs_memory else []
+    return (*function.errors, *barriers, *deep, *memory)
 
 
 def detail_types(function: ir.Function) -> dict[int, Sequence[ir.Type]]:

@@ -14,7 +14,7 @@ from pygpulib.jit.backends.cpu.barriers import (
     is_cooperative,
 )
 from pygpulib.jit.backends.cpu.faults import claim_record
-from pygpulib.jit.backends.cpu.reports import BLOCKS_WORD, WAITING_WORD
+from pygpulib.jit.backends.cpu.reports import BLOCKS_WORD, WAITING_WORD, memory_error
 from pygpulib.jit.backends.cpu.walk import Walk
 from pygpulib.jit.backends.cpu.workspace import Workspace
 from pygpulib.jit.backends.llvm.text import Code
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from pygpulib.jit.backends.cpu.target import CpuVariant
     from pygpulib.jit.backends.cpu.walk import Coordinates
     from pygpulib.jit.ir import ops as ir
-
-_FAULT_WORD = 6
 
 # Progress of a block in a cooperative launch, besides 0 for not started.
 _WAITING, _THROUGH = 1, 2
@@ -79,9 +77,9 @@ class Rounds:
         code = self.code
         walk = Walk(code, self.variant)
         workspace = Workspace(code, walk, places, frame_bytes)
-        fault_record = walk.word(_FAULT_WORD, "ptr")
+        fault_record = workspace.launch_record
         is_grid = is_cooperative(self.function)
-        memory = "" if is_grid else workspace.allocate()
+        memory = "" if is_grid else workspace.allocate(memory_error(self.function))
 
         def run_block(block: Coordinates) -> None:
             done = code.new_label("through")

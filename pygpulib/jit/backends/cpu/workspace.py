@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pygpulib.jit.backends.cpu.barriers import BLOCK_RECORD_WORDS
+from pygpulib.jit.backends.cpu.faults import claim_record
 
 if TYPE_CHECKING:
     from pygpulib.jit.backends.cpu.shared import SharedPlaces
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from pygpulib.jit.backends.llvm.text import Code
 
 _ALIGNMENT = 64
-_DYNAMIC_WORD = 7
+_FAULT_WORD, _DYNAMIC_WORD = 6, 7
 
 assert BLOCK_RECORD_WORDS * 8 <= _ALIGNMENT
 
@@ -42,6 +43,7 @@ class Workspace:
             size = code.emit(f"add i64 {size}, {self._frames_bytes}")
         self.size = code.emit(f"and i64 {size}, {-_ALIGNMENT}")
         self.record = self.frames = self.shared = ""
+        self.launch_record = walk.word(_FAULT_WORD, "ptr")
 
     def place(self, address: str) -> None:
         """Place the workspace at an aligned address."""
@@ -50,11 +52,20 @@ class Workspace:
         self.frames = code.emit(f"getelementptr i8, ptr {address}, i64 {_ALIGNMENT}")
         self.shared = code.emit(f"getelementptr i8, ptr {self.frames}, i64 {self._frames_bytes}")
 
-    def allocate(self) -> str:
-        """Place the workspace in new memory; return what to free."""
+    def allocate(self, error: int) -> str:
+        """Place the workspace in new memory; return what to free.
+
+        Where there is none, the function reports an error with the given number and ends.
+        """
         code = self.code
         size = code.emit(f"add i64 {self.size}, {_ALIGNMENT}")
         memory = code.call("malloc", "ptr", [("i64", size)])
+        failed, placed = code.new_label("exhausted"), code.new_label("placed")
+        code.branch_if(code.emit(f"icmp eq ptr {memory}, null"), failed, placed)
+        code.label(failed)
+        claim_record(code, self.launch_record, lambda: [str(error), *["0"] * 7])
+        code.do("ret void")
+        code.label(placed)
         address = code.emit(f"ptrtoint ptr {memory} to i64")
         raised = code.emit(f"add i64 {address}, {_ALIGNMENT - 1}")
         aligned = code.emit(f"and i64 {raised}, {-_ALIGNMENT}")
