@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from pygpulib.core.dtypes import DType
-from pygpulib.jit.backends.cpu.emit import PARAMETER_WORD, emit_kernel
+from pygpulib.jit.backends.cpu.emit import emit_kernel
 from pygpulib.jit.backends.cpu.engine import assemble, load
 from pygpulib.jit.backends.cpu.target import CpuVariant, choose_variant, host_target
+from pygpulib.jit.backends.protocol import HEADER_WORDS
 from pygpulib.jit.ir import ops as ir
 from tests.helpers.ir_programs import Program
 
@@ -41,13 +42,13 @@ def pack(
     arguments: tuple[Any, ...],
 ) -> ctypes.Array[_Words]:
     """Return the word block of a launch."""
-    words = np.zeros(PARAMETER_WORD + len(function.params), np.uint64)
+    words = np.zeros(HEADER_WORDS + len(function.params), np.uint64)
     words[:3], words[3:6] = grid, block
     numbers = flat_numbers(arguments)
     for position, (param, number) in enumerate(zip(function.params, numbers, strict=True)):
         dtype = param.type.numpy if isinstance(param.type, DType) else np.dtype(np.uint64)
         raw = np.array([number]).astype(dtype).tobytes().ljust(8, b"\0")
-        words[PARAMETER_WORD + position] = np.frombuffer(raw, np.uint64)[0]
+        words[HEADER_WORDS + position] = np.frombuffer(raw, np.uint64)[0]
     return (_Words * len(words))(*words.tolist())
 
 

@@ -13,11 +13,6 @@ from pygpulib.jit.intrinsics import cooperative
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.ops import Register
 
-_TID = (Register.TID_X, Register.TID_Y, Register.TID_Z)
-_NTID = (Register.NTID_X, Register.NTID_Y, Register.NTID_Z)
-_CTAID = (Register.CTAID_X, Register.CTAID_Y, Register.CTAID_Z)
-_NCTAID = (Register.NCTAID_X, Register.NCTAID_Y, Register.NCTAID_Z)
-
 
 def _group(name: str, group: object) -> Handler:
     def apply(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Operand:
@@ -41,26 +36,26 @@ def _sync_grid(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -
 @register(cooperative.block_thread_rank)
 def _block_rank(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Operand:
     bind(ctx, "thread_rank", (), 0, args, kwargs, node)
-    return _rank(ctx, _TID, _NTID)
+    return _rank(ctx, ir.TID, ir.NTID)
 
 
 @register(cooperative.block_size)
 def _block_size(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Operand:
     bind(ctx, "size", (), 0, args, kwargs, node)
-    return _product(ctx, _NTID)
+    return _product(ctx, ir.NTID)
 
 
 @register(cooperative.grid_thread_rank)
 def _grid_rank(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Operand:
     bind(ctx, "thread_rank", (), 0, args, kwargs, node)
-    before = integers.multiply(ctx, _rank(ctx, _CTAID, _NCTAID), _product(ctx, _NTID))
-    return integers.add(ctx, before, _rank(ctx, _TID, _NTID))
+    before = integers.multiply(ctx, _rank(ctx, ir.CTAID, ir.NCTAID), _product(ctx, ir.NTID))
+    return integers.add(ctx, before, _rank(ctx, ir.TID, ir.NTID))
 
 
 @register(cooperative.grid_size)
 def _grid_size(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Operand:
     bind(ctx, "size", (), 0, args, kwargs, node)
-    return integers.multiply(ctx, _product(ctx, _NCTAID), _product(ctx, _NTID))
+    return integers.multiply(ctx, _product(ctx, ir.NCTAID), _product(ctx, ir.NTID))
 
 
 def _rank(ctx: Context, position: tuple[Register, ...], size: tuple[Register, ...]) -> Number:

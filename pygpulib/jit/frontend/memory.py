@@ -11,7 +11,7 @@ import numpy as np
 
 from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
-from pygpulib.errors import DTypeError, KernelTypeError, KernelValueError
+from pygpulib.errors import DTypeError, KernelTypeError, KernelValueError, UnsupportedFeatureError
 from pygpulib.jit import types
 from pygpulib.jit.elements import Element, element_of
 from pygpulib.jit.frontend import expressions, inference, integers
@@ -54,9 +54,17 @@ def _shared_memory(
 ) -> ir.Value:
     """Return the memory of a call, which is the same wherever the call is inlined.
 
-    It is allocated where the kernel starts.
+    It is allocated where the kernel starts, out of sight of functions that are not inlined.
     """
     source = ctx.frame.source
+    if any(each.is_open for each in ctx.recursions.values()):
+        ctx.fail(
+            UnsupportedFeatureError,
+            f"{source.name} makes a shared array, and calls itself or is called by a function "
+            "that does",
+            node,
+            help="make the array in the kernel, and pass it to the function",
+        )
     key = (node, source.outer, size_bytes, alignment, dtype)
     if key not in ctx.shared:
         space = ir.AddressSpace.SHARED

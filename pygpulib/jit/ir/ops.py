@@ -280,6 +280,13 @@ class Register(Enum):
     DYNAMIC_SHARED_BYTES = "dynamic_shared_bytes"
 
 
+# By axis: x, y, z.
+TID = (Register.TID_X, Register.TID_Y, Register.TID_Z)
+CTAID = (Register.CTAID_X, Register.CTAID_Y, Register.CTAID_Z)
+NTID = (Register.NTID_X, Register.NTID_Y, Register.NTID_Z)
+NCTAID = (Register.NCTAID_X, Register.NCTAID_Y, Register.NCTAID_Z)
+
+
 @record
 class ReadRegister(_Op):
     """Read a special register (int32, never negative)."""

@@ -48,7 +48,6 @@ class LaneShape:
 UNIFORM = LaneShape(0)
 VARYING = LaneShape(None)
 
-_TID = (ir.Register.TID_X, ir.Register.TID_Y, ir.Register.TID_Z)
 
 LINEAR_AXIS = 3
 """Lanes are threads in the order of their numbers, over the ends of rows: as in a warp."""
@@ -117,7 +116,7 @@ class _Finder:
     def __init__(self, function: ir.Function, axis: int, param_shape: LaneShape) -> None:
         self.function = function
         self.param_shape = param_shape
-        self.tid = _TID[axis] if axis != LINEAR_AXIS else None
+        self.tid = ir.TID[axis] if axis != LINEAR_AXIS else None
         self.found = LaneShapes()
         self.constants: dict[ir.Value, int] = {}
         self.registers: set[ir.Value] = set()
@@ -178,7 +177,7 @@ class _Finder:
                 return UNIFORM
             case ir.ReadRegister(register, result):
                 self.registers.add(result)
-                if register is ir.Register.LANEID or (self.tid is None and register in _TID):
+                if register is ir.Register.LANEID or (self.tid is None and register in ir.TID):
                     return VARYING
                 return LaneShape(1) if register is self.tid else UNIFORM
             case ir.Binary():

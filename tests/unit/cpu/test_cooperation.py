@@ -11,6 +11,7 @@ import pytest
 from pygpulib import cuda
 from pygpulib.core import dtypes
 from pygpulib.core.driver import LaunchShape
+from pygpulib.errors import UnsupportedFeatureError
 from pygpulib.jit.backends.cpu.compiler import compile_kernel
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.builder import Builder
@@ -125,3 +126,49 @@ def test_a_recursion_that_never_ends_is_an_error_and_not_a_crash() -> None:
     out = np.zeros(64, np.int64)
     with pytest.raises(RecursionError, match="too deeply"):
         launch(call_for_each_thread(recursive("deep", (0,), -(1 << 62)), 0), 2, 32, out)
+
+
+@cuda.jit(device=True)
+def sum_from(values, i):
+    return values[i] + sum_from(values, i + 1) if i < values.size else 0.0
+
+
+def test_recursive_functions_take_shared_arrays() -> None:
+    @cuda.jit
+    def kernel(out):
+        i = cuda.threadIdx.x
+        values = cuda.shared.array(0, np.float64)
+        values[i] = i + 0.5
+        cuda.syncthreads()
+        out[i] = sum_from(values, i)
+
+    out = np.zeros(40)
+    kernel[1, 40, 0, 40 * 8](out)
+    np.testing.assert_array_equal(out, np.cumsum(np.arange(40)[::-1] + 0.5)[::-1])
+
+
+@cuda.jit(device=True)
+def last_shared():
+    return cuda.shared.array(4, np.float64)[3]
+
+
+@cuda.jit(device=True)
+def sum_own(i):
+    values = cuda.shared.array(0, np.float64)
+    return values[i] + sum_own(i + 1) if i < values.size else 0.0
+
+
+@cuda.jit(device=True)
+def sum_below(i):
+    return last_shared() + sum_below(i + 1) if i < 9 else 0.0
+
+
+@pytest.mark.parametrize(("function", "maker"), [(sum_own, "sum_own"), (sum_below, "last_shared")])
+def test_recursive_functions_make_no_shared_arrays(function: object, maker: str) -> None:
+    @cuda.jit
+    def kernel(out):
+        out[0] = function(0)
+
+    with pytest.raises(UnsupportedFeatureError, match=f"{maker} makes a shared array") as caught:
+        kernel[1, 1](np.zeros(1))
+    assert str(caught.value).endswith("make the array in the kernel, and pass it to the function")

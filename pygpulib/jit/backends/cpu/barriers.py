@@ -158,9 +158,7 @@ def _vote(gang: Gang, predicate: ir.Value) -> None:
     holds = gang.arithmetic.cast(type_, bool_, width, gang.vector(predicate))
     holds = gang.mask_and(gang.mask, holds)
     for word, mask in ((VOTES_FOR, holds), (VOTERS, gang.mask_text(gang.mask))):
-        bits = code.emit(f"bitcast {gang.mask_type} {mask} to i{width}")
-        wide = code.emit(f"zext i{width} {bits} to i64")
-        count = code.call("llvm.ctpop.i64", "i64", [("i64", wide)])
+        count = code.call("llvm.ctpop.i64", "i64", [("i64", gang.mask_word(mask))])
         place = code.emit(f"getelementptr i64, ptr %record, i64 {word}")
         code.store(place, "i64", code.emit(f"add i64 {code.load(place, 'i64')}, {count}"))
 

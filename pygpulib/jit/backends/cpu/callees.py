@@ -15,10 +15,9 @@ from pygpulib.core.dtypes import bool_
 from pygpulib.jit.backends.cpu.control import emit_block
 from pygpulib.jit.backends.cpu.faults import claim_record
 from pygpulib.jit.backends.cpu.gang import Flow, Gang, Target
-from pygpulib.jit.backends.cpu.walk import Walk
+from pygpulib.jit.backends.cpu.walk import RECORD_WORD, Walk
 from pygpulib.jit.backends.llvm.text import Code, register_type
 from pygpulib.jit.ir import ops as ir
-from pygpulib.jit.ir.ops import Register
 from pygpulib.jit.ir.rewrite import operands_of, walk
 from pygpulib.jit.passes.find_lane_shapes import LINEAR_AXIS, VARYING, find_lane_shapes
 from pygpulib.jit.passes.find_ranges import find_ranges
@@ -28,12 +27,6 @@ if TYPE_CHECKING:
 
 # Threads have 8 MB of stack on Linux and may have as little as 512 KB elsewhere.
 STACK_LIMIT_BYTES = (4 << 20) if sys.platform == "linux" else (256 << 10)
-
-_TID = (Register.TID_X, Register.TID_Y, Register.TID_Z)
-_CTAID = (Register.CTAID_X, Register.CTAID_Y, Register.CTAID_Z)
-_NTID = (Register.NTID_X, Register.NTID_Y, Register.NTID_Z)
-_NCTAID = (Register.NCTAID_X, Register.NCTAID_Y, Register.NCTAID_Z)
-_FAULT_WORD = 6
 
 
 def _passed_type(type_: ir.Type, width: int) -> str:
@@ -121,7 +114,7 @@ class Callees:
             "%words",
             gang.shared or "null",
             gang.stack_base,
-            *(gang.registers[register] for register in (*_CTAID, *_TID)),
+            *(gang.registers[register] for register in (*ir.CTAID, *ir.TID)),
         ]
         arguments = [
             *(
@@ -202,12 +195,11 @@ class Callees:
         )
         gang.mask = gang.row_mask = _received(gang, bool_, "%mask")
         launch = Walk(code, self.variant)
-        for register, size in zip((*_NCTAID, *_NTID), (*launch.grid, *launch.block), strict=True):
-            gang.registers[register] = code.emit(f"trunc i64 {size} to i32")
+        gang.registers.update(launch.registers())
         for axis in range(3):
-            gang.registers[_CTAID[axis]] = f"%ctaid{axis}"
-            gang.registers[_TID[axis]] = f"%tid{axis}"
-        gang.fault_record = launch.word(_FAULT_WORD, "ptr")
+            gang.registers[ir.CTAID[axis]] = f"%ctaid{axis}"
+            gang.registers[ir.TID[axis]] = f"%tid{axis}"
+        gang.fault_record = launch.word(RECORD_WORD, "ptr")
         return gang
 
     def _guard_stack(self, gang: Gang, callee: ir.Function) -> None:

@@ -20,7 +20,7 @@ from pygpulib.jit.backends.cpu.callees import Callees
 from pygpulib.jit.backends.cpu.gang import Frame
 from pygpulib.jit.backends.cpu.half import add_conversions
 from pygpulib.jit.backends.cpu.prints import find_prints
-from pygpulib.jit.backends.cpu.program import PARAMETER_WORD, Program
+from pygpulib.jit.backends.cpu.program import Program
 from pygpulib.jit.backends.cpu.reports import memory_error, overflow_error
 from pygpulib.jit.backends.cpu.rounds import Rounds
 from pygpulib.jit.backends.cpu.shared import place_shared, uses_piece
@@ -31,8 +31,6 @@ from pygpulib.jit.backends.llvm.text import Code
 if TYPE_CHECKING:
     from pygpulib.jit.backends.cpu.target import CpuTarget, CpuVariant
     from pygpulib.jit.ir import ops as ir
-
-__all__ = ["PARAMETER_WORD", "emit_kernel"]
 
 
 def emit_kernel(function: ir.Function, variant: CpuVariant, target: CpuTarget, name: str) -> str:

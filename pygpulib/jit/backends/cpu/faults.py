@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 MAX_DETAILS = 7
 
-_CTAID = (ir.Register.CTAID_X, ir.Register.CTAID_Y, ir.Register.CTAID_Z)
-_TID = (ir.Register.TID_X, ir.Register.TID_Y, ir.Register.TID_Z)
-
 
 def emit_raise(gang: Gang, op: ir.Raise) -> None:
     """Write the record of an error, if some lane is active and the record is free."""
@@ -60,8 +57,8 @@ def _record_words(gang: Gang, op: ir.Raise) -> list[str]:
     code = gang.code
     lane = _first_active(gang)
     words = [str(op.code)]
-    words += [_widen(gang, gang.registers[register]) for register in _CTAID]
-    for axis, register in enumerate(_TID):
+    words += [_widen(gang, gang.registers[register]) for register in ir.CTAID]
+    for axis, register in enumerate(ir.TID):
         text = gang.registers[register]
         if gang.axis == LINEAR_AXIS:
             text = code.emit(f"extractelement <{gang.width} x i32> {text}, i64 {lane}")
@@ -79,10 +76,8 @@ def _widen(gang: Gang, register: str) -> str:
 def _first_active(gang: Gang) -> str:
     if gang.mask is None:
         return "0"
-    code, width = gang.code, gang.width
-    bits = code.emit(f"bitcast {gang.mask_type} {gang.mask} to i{width}")
-    wide = code.emit(f"zext i{width} {bits} to i64")
-    return code.call("llvm.cttz.i64", "i64", [("i64", wide), ("i1", "true")])
+    lanes = ("i64", gang.mask_word(gang.mask))
+    return gang.code.call("llvm.cttz.i64", "i64", [lanes, ("i1", "true")])
 
 
 def lane_word(gang: Gang, value: ir.Value, lane: str) -> str:

@@ -362,6 +362,11 @@ class Gang:
         bits = self.code.emit(f"bitcast {self.mask_type} {self.mask_text(mask)} to i{self.width}")
         return self.code.emit(f"icmp ne i{self.width} {bits}, 0")
 
+    def mask_word(self, mask: str | None) -> str:
+        """Return a mask as an ``i64``, lane 0 in the lowest bit."""
+        bits = self.code.emit(f"bitcast {self.mask_type} {self.mask_text(mask)} to i{self.width}")
+        return self.code.emit(f"zext i{self.width} {bits} to i64")
+
     def select_lanes(self, mask: str | None, type_: ir.Type, left: str, right: str) -> str:
         """Return vector ``left`` in the lanes of a mask and ``right`` elsewhere."""
         if mask is None:
@@ -458,8 +463,7 @@ class Gang:
         code, width = self.code, self.width
         counter = code.slot("i64")
         code.store(counter, "i64", "0")
-        bits = code.emit(f"bitcast {self.mask_type} {self.mask_text(self.mask)} to i{width}")
-        wide = code.emit(f"zext i{width} {bits} to i64") if width < 64 else bits
+        wide = self.mask_word(self.mask)
         head, work, step, done = (code.new_label(name) for name in ("lane", "work", "next", "done"))
         code.branch(head)
         code.label(head)

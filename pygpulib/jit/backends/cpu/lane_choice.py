@@ -18,8 +18,6 @@ _UNIFORM, _CONTIGUOUS, _SCATTERED = 1.0, 4.0, 32.0
 # How often a loop's body is taken to run.
 _LOOP_WEIGHT = 8.0
 
-_TID = (ir.Register.TID_X, ir.Register.TID_Y, ir.Register.TID_Z)
-
 
 def choose_width(function: ir.Function, target: CpuTarget) -> int:
     """Return how many threads to run as one vector: what fills four vector registers.
@@ -49,12 +47,12 @@ def choose_axes(function: ir.Function) -> tuple[int, int, int]:
     registers = {op.register for op in walk(function.body) if isinstance(op, ir.ReadRegister)}
 
     def badness(axis: int) -> tuple[bool, float, int]:
-        if _TID[axis] not in registers:
+        if ir.TID[axis] not in registers:
             return (True, 0.0, axis)
         return (False, _access_cost(function.body, find_lane_shapes(function, axis), 1.0), axis)
 
-    if sum(tid in registers for tid in _TID) < 2:
-        order = sorted(range(3), key=lambda axis: (_TID[axis] not in registers, axis))
+    if sum(tid in registers for tid in ir.TID) < 2:
+        order = sorted(range(3), key=lambda axis: (ir.TID[axis] not in registers, axis))
     else:
         order = sorted(range(3), key=badness)
     return (order[0], order[1], order[2])

@@ -185,10 +185,9 @@ def _store_one(gang: Gang, op: ir.Store, address: Address, element: ir.Type) -> 
 
 def _last_active(gang: Gang, element: ir.Type, vector: str) -> str:
     """Write the element of the highest active lane."""
-    width, index = gang.width, str(gang.width - 1)
+    index = str(gang.width - 1)
     if gang.mask is not None:
-        bits = gang.code.emit(f"bitcast {gang.mask_type} {gang.mask} to i{width}")
-        wide = gang.code.emit(f"zext i{width} {bits} to i64")
-        zeros = gang.code.call("llvm.ctlz.i64", "i64", [("i64", wide), ("i1", "true")])
+        lanes = ("i64", gang.mask_word(gang.mask))
+        zeros = gang.code.call("llvm.ctlz.i64", "i64", [lanes, ("i1", "true")])
         index = gang.code.emit(f"sub i64 63, {zeros}")
     return gang.code.emit(f"extractelement {gang.vector_type(element)} {vector}, i64 {index}")

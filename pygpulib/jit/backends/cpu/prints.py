@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pygpulib.jit.backends.cpu.faults import lane_word
 from pygpulib.jit.backends.cpu.reports import PRINT_WORD
+from pygpulib.jit.backends.cpu.walk import Coordinates, number_of
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.rewrite import walk
 
@@ -51,13 +52,11 @@ def _block_number(gang: Gang) -> str:
     """Write the number of the block, x first."""
     code, registers = gang.code, gang.registers
 
-    def wide(register: ir.Register) -> str:
-        return code.emit(f"sext i32 {registers[register]} to i64")
+    def wide(wanted: tuple[ir.Register, ...]) -> Coordinates:
+        x, y, z = (code.emit(f"sext i32 {registers[register]} to i64") for register in wanted)
+        return x, y, z
 
-    rows = code.emit(f"mul i64 {wide(ir.Register.CTAID_Z)}, {wide(ir.Register.NCTAID_Y)}")
-    row = code.emit(f"add i64 {rows}, {wide(ir.Register.CTAID_Y)}")
-    before = code.emit(f"mul i64 {row}, {wide(ir.Register.NCTAID_X)}")
-    return code.emit(f"add i64 {before}, {wide(ir.Register.CTAID_X)}")
+    return number_of(code, wide(ir.CTAID), wide(ir.NCTAID))
 
 
 def _push(gang: Gang, head: str, node: str) -> None:

@@ -10,7 +10,9 @@ from pygpulib.jit.backends.cpu.control import emit_block
 from pygpulib.jit.backends.cpu.costs import raises
 from pygpulib.jit.backends.cpu.gang import NO_LANES, Flow, Gang, Target
 from pygpulib.jit.backends.cpu.operations import emit_simple
+from pygpulib.jit.backends.cpu.walk import RECORD_WORD, number_of
 from pygpulib.jit.backends.llvm.text import Code, scalar_type
+from pygpulib.jit.backends.protocol import HEADER_WORDS
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.ops import Register
 from pygpulib.jit.ir.rewrite import is_pure, operands_of, results_of, walk
@@ -22,14 +24,7 @@ if TYPE_CHECKING:
     from pygpulib.jit.backends.cpu.target import CpuVariant
     from pygpulib.jit.backends.cpu.walk import Coordinates, Walk
 
-PARAMETER_WORD = 8
-_FAULT_WORD, _DYNAMIC_WORD = 6, 7
-
-TID = (Register.TID_X, Register.TID_Y, Register.TID_Z)
-CTAID = (Register.CTAID_X, Register.CTAID_Y, Register.CTAID_Z)
-_NTID = (Register.NTID_X, Register.NTID_Y, Register.NTID_Z)
-_NCTAID = (Register.NCTAID_X, Register.NCTAID_Y, Register.NCTAID_Z)
-_LAUNCH = frozenset({*_NTID, *_NCTAID, Register.WARPSIZE, Register.DYNAMIC_SHARED_BYTES})
+_LAUNCH = frozenset({*ir.NTID, *ir.NCTAID, Register.WARPSIZE, Register.DYNAMIC_SHARED_BYTES})
 
 
 class Program:
@@ -83,18 +78,13 @@ class Program:
 
     def write_launch(self) -> None:
         """Write what is the same for the whole launch: sizes, arguments, what follows from them."""
-        for register, size in zip(
-            (*_NCTAID, *_NTID), (*self.walk.grid, *self.walk.block), strict=True
-        ):
-            self.gang.registers[register] = self.code.emit(f"trunc i64 {size} to i32")
-        dynamic_bytes = self.walk.word(_DYNAMIC_WORD, "i32")
-        self.gang.registers[Register.DYNAMIC_SHARED_BYTES] = dynamic_bytes
-        self.gang.fault_record = self.walk.word(_FAULT_WORD, "ptr")
+        self.gang.registers.update(self.walk.registers())
+        self.gang.fault_record = self.walk.word(RECORD_WORD, "ptr")
         self._write_parameters()
         self._write_invariants()
 
     def _write_parameters(self) -> None:
-        for position, param in enumerate(self.function.params, start=PARAMETER_WORD):
+        for position, param in enumerate(self.function.params, start=HEADER_WORDS):
             if param not in self.gang.used:
                 continue
             if param.type == dtypes.bool_:
@@ -120,7 +110,7 @@ class Program:
 
     def set_block(self, block: Coordinates) -> None:
         """Take note of the block's coordinates."""
-        for register, position in zip(CTAID, block, strict=True):
+        for register, position in zip(ir.CTAID, block, strict=True):
             self.gang.registers[register] = self.code.emit(f"trunc i64 {position} to i32")
 
     def set_threads(self, threads: Coordinates) -> None:
@@ -129,7 +119,7 @@ class Program:
         if axis == LINEAR_AXIS:
             self._set_numbered(threads[0])
             return
-        for register, position in zip(TID, threads, strict=True):
+        for register, position in zip(ir.TID, threads, strict=True):
             gang.registers[register] = code.emit(f"trunc i64 {position} to i32")
         if not self.variant.full:
             gang.row_mask = self._row_mask(threads[axis], self.walk.block[axis])
@@ -148,12 +138,12 @@ class Program:
             for extent in self.walk.block[:2]
         ]
         rest = number
-        for register, extent in zip(TID, extents, strict=False):
+        for register, extent in zip(ir.TID, extents, strict=False):
             quotient = gang.arithmetic.divide_safely(dtypes.int32, width, rest, extent)
             product = code.emit(f"mul <{width} x i32> {quotient}, {extent}")
             gang.registers[register] = code.emit(f"sub <{width} x i32> {rest}, {product}")
             rest = quotient
-        gang.registers[TID[2]] = rest
+        gang.registers[ir.TID[2]] = rest
 
     def write_body(self) -> None:
         """Write the kernel's body."""
@@ -182,10 +172,9 @@ class Program:
     def _lane_ids(self) -> str:
         """Write each thread's number in its warp: threads are numbered x first, then y, then z."""
         code, width = self.code, self.gang.width
-        x, y, z = (code.emit(f"sext i32 {self.gang.registers[tid]} to i64") for tid in TID)
+        x, y, z = (code.emit(f"sext i32 {self.gang.registers[tid]} to i64") for tid in ir.TID)
         extent_x, extent_y, _ = self.walk.block
-        row = code.emit(f"add i64 {code.emit(f'mul i64 {z}, {extent_y}')}, {y}")
-        number = code.emit(f"add i64 {code.emit(f'mul i64 {row}, {extent_x}')}, {x}")
+        number = number_of(code, (x, y, z), self.walk.block)
         strides = ("1", extent_x, code.emit(f"mul i64 {extent_x}, {extent_y}"))
         base = code.splat(code.emit(f"trunc i64 {number} to i32"), "i32", width)
         stride = code.emit(f"trunc i64 {strides[self.variant.axis]} to i32")

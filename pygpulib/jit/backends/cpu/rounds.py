@@ -15,7 +15,7 @@ from pygpulib.jit.backends.cpu.barriers import (
 )
 from pygpulib.jit.backends.cpu.faults import claim_record
 from pygpulib.jit.backends.cpu.reports import BLOCKS_WORD, WAITING_WORD, memory_error
-from pygpulib.jit.backends.cpu.walk import Walk
+from pygpulib.jit.backends.cpu.walk import Walk, number_of
 from pygpulib.jit.backends.cpu.workspace import Workspace
 from pygpulib.jit.backends.llvm.text import Code
 from pygpulib.jit.ir.ops import BarrierKind
@@ -129,10 +129,7 @@ class Rounds:
         base = code.load(
             code.emit(f"getelementptr i64, ptr {launch_record}, i64 {BLOCKS_WORD}"), "ptr"
         )
-        row = code.emit(f"mul i64 {block[2]}, {walk.grid[1]}")
-        row = code.emit(f"add i64 {row}, {block[1]}")
-        number = code.emit(f"mul i64 {row}, {walk.grid[0]}")
-        number = code.emit(f"add i64 {number}, {block[0]}")
+        number = number_of(code, block, walk.grid)
         offset = code.emit(f"mul i64 {number}, {workspace.size}")
         workspace.place(code.emit(f"getelementptr i8, ptr {base}, i64 {offset}"))
         progress = code.load(self._word(workspace.record, PROGRESS), "i64")

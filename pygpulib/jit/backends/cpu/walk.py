@@ -5,14 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.passes.find_lane_shapes import LINEAR_AXIS
 
 if TYPE_CHECKING:
     from pygpulib.jit.backends.cpu.target import CpuVariant
     from pygpulib.jit.backends.llvm.text import Code
 
+# Words of the argument block, besides the grid (0-2) and the block (3-5).
+RECORD_WORD, DYNAMIC_WORD = 6, 7
+
 Coordinates = tuple[str, str, str]
 """Registers (i64) of a position along x, y and z."""
+
+
+def number_of(code: Code, position: Coordinates, extents: Coordinates) -> str:
+    """Write the number of a position in a box: x counts first, then y, then z."""
+    row = code.emit(f"mul i64 {position[2]}, {extents[1]}")
+    row = code.emit(f"add i64 {row}, {position[1]}")
+    before = code.emit(f"mul i64 {row}, {extents[0]}")
+    return code.emit(f"add i64 {before}, {position[0]}")
 
 
 class Walk:
@@ -35,6 +47,13 @@ class Walk:
         """Read a word of the launch."""
         address = self.code.emit(f"getelementptr i64, ptr %words, i64 {position}")
         return self.code.load(address, type_)
+
+    def registers(self) -> dict[ir.Register, str]:
+        """Write the special registers that are the same in the whole launch."""
+        sizes = zip((*ir.NCTAID, *ir.NTID), (*self.grid, *self.block), strict=True)
+        found = {register: self.code.emit(f"trunc i64 {size} to i32") for register, size in sizes}
+        found[ir.Register.DYNAMIC_SHARED_BYTES] = self.word(DYNAMIC_WORD, "i32")
+        return found
 
     def count_gangs(self) -> str:
         """Write the number of gangs of a block."""

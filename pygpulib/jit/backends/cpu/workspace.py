@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pygpulib.jit.backends.cpu.barriers import BLOCK_RECORD_WORDS
 from pygpulib.jit.backends.cpu.faults import claim_record
+from pygpulib.jit.backends.cpu.walk import DYNAMIC_WORD, RECORD_WORD
 
 if TYPE_CHECKING:
     from pygpulib.jit.backends.cpu.shared import SharedPlaces
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from pygpulib.jit.backends.llvm.text import Code
 
 _ALIGNMENT = 64
-_FAULT_WORD, _DYNAMIC_WORD = 6, 7
 
 assert BLOCK_RECORD_WORDS * 8 <= _ALIGNMENT
 
@@ -36,14 +36,14 @@ class Workspace:
         self.frame_stride = -(-frame_bytes // _ALIGNMENT) * _ALIGNMENT
         self._frames_bytes = "0"
         fixed = _ALIGNMENT + places.dynamic_offset + _ALIGNMENT - 1
-        size = code.emit(f"add i64 {walk.word(_DYNAMIC_WORD, 'i64')}, {fixed}")
+        size = code.emit(f"add i64 {walk.word(DYNAMIC_WORD, 'i64')}, {fixed}")
         if frame_bytes:
             count = walk.count_gangs()
             self._frames_bytes = code.emit(f"mul i64 {count}, {self.frame_stride}")
             size = code.emit(f"add i64 {size}, {self._frames_bytes}")
         self.size = code.emit(f"and i64 {size}, {-_ALIGNMENT}")
         self.record = self.frames = self.shared = ""
-        self.launch_record = walk.word(_FAULT_WORD, "ptr")
+        self.launch_record = walk.word(RECORD_WORD, "ptr")
 
     def place(self, address: str) -> None:
         """Place the workspace at an aligned address."""
