@@ -13,6 +13,7 @@ from pygpulib._record import field, record
 from pygpulib.core.dtypes import DType
 from pygpulib.errors import KernelFault
 from pygpulib.jit.backends.interp.memory import GARBAGE, Addresses, Mask, Memory
+from pygpulib.jit.intrinsics.warp import WARP_SIZE
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.printer import format_op
 
@@ -20,8 +21,6 @@ Array = NDArray[Any]
 """One value per lane."""
 
 Size = tuple[int, int, int]
-
-WARP_SIZE = 32
 
 
 @record(eq=True)
