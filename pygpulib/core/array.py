@@ -379,6 +379,17 @@ class ndarray(ArrayViews):  # noqa: N801  (NumPy's name for NumPy's notion)
 
         return to_device, (self.copy_to_host(),)
 
+    @property
+    def __cuda_array_interface__(self) -> dict[str, object]:
+        """The memory for other libraries, in the protocol of libraries for GPUs.
+
+        Arrays of the CPU back end have it where no driver of CUDA is installed: elsewhere a
+        library could take their addresses for those of a GPU.
+        """
+        from pygpulib.core.cuda_interface import export_interface
+
+        return export_interface(self)
+
     def __dlpack__(
         self,
         *,

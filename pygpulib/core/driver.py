@@ -178,6 +178,11 @@ class Driver(Protocol):
         """Return DLPack's device type and number of a device."""
         ...
 
+    @property
+    def exports_cuda_interface(self) -> bool:
+        """Whether addresses may go to other libraries, and come from them, as CUDA's."""
+        ...
+
     def memory_info(self, ordinal: int) -> MemoryInfo:
         """Return free and total memory of a device."""
         ...

@@ -7,8 +7,10 @@ ordering rule of streams and events, and leaves nothing to wait for.
 from __future__ import annotations
 
 import itertools
+import sys
 import time
 from contextlib import nullcontext
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,6 +32,19 @@ if TYPE_CHECKING:
     from pygpulib.core.layout import Shape
 
 _DLPACK_CPU = 1
+CUDA_LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+
+
+@cache
+def cuda_driver_is_installed() -> bool:
+    """Return whether a library of this process could use a GPU through CUDA."""
+    import ctypes
+
+    try:
+        ctypes.CDLL(CUDA_LIBRARY)
+    except OSError:
+        return False
+    return True
 
 
 class CpuEvent:
@@ -68,6 +83,15 @@ class CpuDriver:
     def dlpack_device(self, ordinal: int) -> tuple[int, int]:  # noqa: ARG002
         """Return DLPack's name of the host."""
         return (_DLPACK_CPU, 0)
+
+    @property
+    def exports_cuda_interface(self) -> bool:
+        """Whether no library of this process can have memory of a GPU.
+
+        Without CUDA's driver every address is one of the host's, so that nobody can take one for
+        the other.
+        """
+        return not cuda_driver_is_installed()
 
     def memory_info(self, ordinal: int) -> MemoryInfo:  # noqa: ARG002
         """Return available and total memory of the machine."""

@@ -62,6 +62,7 @@ class NullDriver:
     """
 
     name = "null"
+    exports_cuda_interface = True
 
     def __init__(self, device_count: int = 1) -> None:
         self.calls: list[Call] = []

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pygpulib.core.array import ndarray
+from pygpulib.core.cuda_interface import from_cuda_array_interface
 from pygpulib.core.device import current_driver
 from pygpulib.core.dtypes import storage_dtype
 from pygpulib.core.layout import Layout
@@ -111,15 +112,15 @@ def is_cuda_array(obj: object) -> bool:
     return isinstance(obj, ndarray) or hasattr(obj, "__cuda_array_interface__")
 
 
-def as_cuda_array(obj: object, sync: bool = True) -> ndarray:  # noqa: ARG001
+def as_cuda_array(obj: object, sync: bool = True) -> ndarray:
     """Return a device array that shares the memory of another device array.
 
     Parameters
     ----------
-    obj : ndarray or object with ``__dlpack__``
+    obj : ndarray or object with ``__cuda_array_interface__`` or ``__dlpack__``
         The array.
     sync : bool
-        Whether to wait for the stream that `obj` names; nothing is pending on the CPU.
+        Whether to wait for the stream that `obj` names.
 
     Returns
     -------
@@ -133,12 +134,15 @@ def as_cuda_array(obj: object, sync: bool = True) -> ndarray:  # noqa: ARG001
     DeviceMismatchError
         If the memory of `obj` is on another device.
     """
-    if isinstance(obj, np.ndarray | np.generic) or not (
-        is_cuda_array(obj) or hasattr(obj, "__dlpack__")
-    ):
-        raise ArgumentTypeError(
-            "*obj* doesn't implement the cuda array interface.",
-            detail=f"obj is a {type(obj).__name__}",
-            help="use to_device(obj) to copy host data, or from_dlpack(obj) to share it",
-        )
-    return from_dlpack(obj)
+    if isinstance(obj, ndarray):
+        return obj.bind(obj.stream)
+    if not isinstance(obj, np.ndarray | np.generic):
+        if hasattr(obj, "__cuda_array_interface__"):
+            return from_cuda_array_interface(obj.__cuda_array_interface__, obj, sync)
+        if hasattr(obj, "__dlpack__"):
+            return from_dlpack(obj)
+    raise ArgumentTypeError(
+        "*obj* doesn't implement the cuda array interface.",
+        detail=f"obj is a {type(obj).__name__}",
+        help="use to_device(obj) to copy host data, or from_dlpack(obj) to share it",
+    )

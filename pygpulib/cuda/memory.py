@@ -17,6 +17,7 @@ from pygpulib.core.creation import (
     pinned_array_like,
     to_device,
 )
+from pygpulib.core.cuda_interface import from_cuda_array_interface
 from pygpulib.core.device import current_driver
 from pygpulib.core.interop import as_cuda_array, from_dlpack, is_cuda_array, map_host
 from pygpulib.errors import ArgumentTypeError
@@ -33,6 +34,7 @@ __all__ = [
     "defer_cleanup",
     "device_array",
     "device_array_like",
+    "from_cuda_array_interface",
     "from_dlpack",
     "is_cuda_array",
     "managed_array",

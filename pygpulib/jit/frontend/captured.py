@@ -1,4 +1,4 @@
-"""Arrays that kernels see as globals or captured variables: host arrays are copied."""
+"""Arrays that kernels see as globals or captured variables: those of the host are copied."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 
 from pygpulib.core import dtypes
 from pygpulib.core.array import ndarray
-from pygpulib.errors import DTypeError, KernelTypeError
+from pygpulib.core.interop import as_cuda_array
+from pygpulib.errors import DTypeError, KernelTypeError, PyGpuLibError
 from pygpulib.jit import types
 from pygpulib.jit.elements import element_of
 from pygpulib.jit.frontend.context import Context
@@ -17,7 +18,7 @@ from pygpulib.jit.frontend.values import Array
 from pygpulib.jit.ir import ops as ir
 
 
-def device_array(ctx: Context, array: ndarray, name: str, node: ast.AST) -> Array:
+def device_array(ctx: Context, value: object, name: str, node: ast.AST) -> Array:
     """Return a device array that the kernel reads and writes where it is.
 
     Its address becomes part of the program, which therefore keeps the array.
@@ -26,13 +27,23 @@ def device_array(ctx: Context, array: ndarray, name: str, node: ast.AST) -> Arra
     ----------
     ctx : Context
         Where we are.
-    array : ndarray
+    value : ndarray or object with ``__cuda_array_interface__``
         The array.
     name : str
         What the user calls it.
     node : ast.AST
         Where errors point.
     """
+    try:
+        array = value if isinstance(value, ndarray) else as_cuda_array(value)
+    except PyGpuLibError as cause:
+        ctx.fail(
+            KernelTypeError,
+            f"the array {name!r} of type {type(value).__name__} cannot be used in a kernel",
+            node,
+            detail="\n".join(filter(None, (cause.problem, cause.detail))),
+            help=cause.help,
+        )
     try:
         dtype = dtypes.from_numpy(array.dtype)
     except DTypeError as cause:

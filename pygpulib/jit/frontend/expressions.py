@@ -132,8 +132,8 @@ def from_python(ctx: Context, value: object, name: str, node: ast.AST) -> Operan
     Returns
     -------
     Operand
-        A constant for numbers, strings, tuples and NumPy arrays, which are copied; device arrays
-        where they are; the object itself for anything else.
+        A constant for numbers, strings, tuples and NumPy arrays, which are copied; device arrays,
+        also other libraries', where they are; the object itself for anything else.
     """
     match value:
         case Enum():
@@ -151,7 +151,7 @@ def from_python(ctx: Context, value: object, name: str, node: ast.AST) -> Operan
             return Tuple(items, type(value) if tuples.is_namedtuple_class(type(value)) else None)
         case np.ndarray():
             return captured.host_array(ctx, value, name, node)
-        case ndarray():
+        case ndarray() | object(__cuda_array_interface__=dict()):
             return captured.device_array(ctx, value, name, node)
         case SpecialRegister(register=register):
             return read_register(ctx, register)
@@ -239,8 +239,6 @@ def subscript(ctx: Context, operand: Operand, index: Operand, node: ast.AST) -> 
     hint = "index arrays and tuples"
     if isinstance(operand, Object) and isinstance(operand.value, list):
         hint = "make the list a tuple, or pass it as an array"
-    elif isinstance(operand, Object) and hasattr(operand.value, "__cuda_array_interface__"):
-        hint = "pass the device array as an argument of the kernel"
     ctx.fail(
         KernelTypeError,
         f"{inference.describe(operand)} cannot be indexed in a kernel",

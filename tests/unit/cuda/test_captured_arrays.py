@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from pygpulib import cuda
+from pygpulib.core.driver_cpu import CpuDriver
 from pygpulib.errors import KernelTypeError
 
 TABLE = cuda.to_device(np.arange(6.0).reshape(2, 3))
@@ -81,3 +82,48 @@ def test_dtypes_that_kernels_do_not_have_are_refused():
 
     with pytest.raises(KernelTypeError, match=r"the array 'strings' has dtype \|S3"):
         kernel[1, 1](np.zeros(1))
+
+
+class Foreign:
+    """Another library's array."""
+
+    def __init__(self, array, **changes):
+        self.__cuda_array_interface__ = {**array.__cuda_array_interface__, **changes}
+        self.array = array
+
+
+def test_arrays_of_other_libraries_are_read_and_written_where_they_are(monkeypatch):
+    monkeypatch.setattr(CpuDriver, "exports_cuda_interface", True)
+    foreign = Foreign(cuda.to_device(np.arange(6.0).reshape(2, 3))[:, ::2])
+
+    @cuda.jit(device=True)
+    def read(i, j):
+        return foreign[i, j]
+
+    @cuda.jit
+    def kernel(out):
+        i, j = cuda.grid(2)
+        out[i, j] = read(i, j) + foreign.shape[1]
+        foreign[i, j] = -1
+
+    out = np.zeros((2, 2))
+    kernel[1, (2, 2)](out)
+    assert out.tolist() == [[2, 4], [5, 7]]
+    assert foreign.array.copy_to_host().tolist() == [[-1, -1], [-1, -1]]
+
+
+def test_an_array_with_a_mask_is_refused(monkeypatch):
+    monkeypatch.setattr(CpuDriver, "exports_cuda_interface", True)
+    foreign = Foreign(cuda.to_device(np.zeros(3)), mask=cuda.to_device(np.zeros(3, bool)))
+
+    @cuda.jit
+    def kernel(out):
+        out[0] = foreign[0]
+
+    with pytest.raises(KernelTypeError) as raised:
+        kernel[1, 1](np.zeros(1))
+    assert raised.value.problem.endswith(
+        ": the array 'foreign' of type Foreign cannot be used in a kernel"
+    )
+    assert "Masked arrays are not supported" in raised.value.detail
+    assert raised.value.help == "fill the masked elements first"
