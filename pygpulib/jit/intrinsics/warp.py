@@ -2,7 +2,8 @@
 
 A handful of primitives are intrinsics; what numba calls ``shfl_sync`` and its kind are written with
 them in the kernel language. The ``mask`` of the ``_sync`` forms says who is meant to take part; of
-these, the lanes that are active where the call stands do.
+these, the lanes that are active where the call stands do. The primitives take it because a GPU has
+to wait for these lanes; nothing else follows from it.
 
 Sources
 -------
@@ -11,7 +12,7 @@ CUDA C++ Programming Guide, "Warp Vote Functions", "Warp Match Functions", "Warp
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from types import FunctionType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -28,17 +29,21 @@ Lanes = np.ndarray[Any, np.dtype[Any]]
 
 
 def _shuffle_rule(operands: tuple[DType, ...]) -> Signature | None:
-    if len(operands) != 2 or not operands[1].is_integer:
+    if len(operands) != 3 or not (operands[0].is_integer and operands[2].is_integer):
         return None
-    return Signature((operands[0], dtypes.int32), (operands[0],))
+    return Signature((dtypes.uint32, operands[1], dtypes.int32), (operands[1],))
 
 
 def _vote_rule(operands: tuple[DType, ...]) -> Signature | None:
-    return Signature((dtypes.bool_,), (dtypes.uint32,)) if len(operands) == 1 else None
+    if len(operands) != 2 or not operands[0].is_integer:
+        return None
+    return Signature((dtypes.uint32, dtypes.bool_), (dtypes.uint32,))
 
 
 def _match_rule(operands: tuple[DType, ...]) -> Signature | None:
-    return Signature(operands, (dtypes.uint32,)) if len(operands) == 1 else None
+    if len(operands) != 2 or not operands[0].is_integer:
+        return None
+    return Signature((dtypes.uint32, operands[1]), (dtypes.uint32,))
 
 
 def _count_rule(operands: tuple[DType, ...]) -> Signature | None:
@@ -64,9 +69,9 @@ def _bits(chosen: Lanes) -> int:
     cuda=Emit("shuffle"),
     samples="warp",
 )
-def shuffle(active: Lanes, value: Lanes, source: Lanes) -> Lanes:
+def shuffle(active: Lanes, mask: Lanes, value: Lanes, source: Lanes) -> Lanes:
     """Return the value of another lane, whose number is taken modulo 32."""
-    del active
+    del active, mask
     return _take(value, source & (WARP_SIZE - 1))
 
 
@@ -77,9 +82,9 @@ def shuffle(active: Lanes, value: Lanes, source: Lanes) -> Lanes:
     cuda=Emit("shuffle_up"),
     samples="warp",
 )
-def shuffle_up(active: Lanes, value: Lanes, delta: Lanes) -> Lanes:
+def shuffle_up(active: Lanes, mask: Lanes, value: Lanes, delta: Lanes) -> Lanes:
     """Return the value of the lane ``delta`` below; the lowest ones keep their own."""
-    del active
+    del active, mask
     return _take(value, np.arange(value.size) - delta)
 
 
@@ -90,9 +95,9 @@ def shuffle_up(active: Lanes, value: Lanes, delta: Lanes) -> Lanes:
     cuda=Emit("shuffle_down"),
     samples="warp",
 )
-def shuffle_down(active: Lanes, value: Lanes, delta: Lanes) -> Lanes:
+def shuffle_down(active: Lanes, mask: Lanes, value: Lanes, delta: Lanes) -> Lanes:
     """Return the value of the lane ``delta`` above; the highest ones keep their own."""
-    del active
+    del active, mask
     source = np.arange(value.size) + delta
     return _take(value, source)
 
@@ -104,9 +109,9 @@ def shuffle_down(active: Lanes, value: Lanes, delta: Lanes) -> Lanes:
     cuda=Emit("shuffle_xor"),
     samples="warp",
 )
-def shuffle_xor(active: Lanes, value: Lanes, bits: Lanes) -> Lanes:
+def shuffle_xor(active: Lanes, mask: Lanes, value: Lanes, bits: Lanes) -> Lanes:
     """Return the value of the lane whose number differs in the given bits."""
-    del active
+    del active, mask
     source = np.arange(value.size) ^ bits
     return _take(value, source)
 
@@ -119,8 +124,9 @@ def shuffle_xor(active: Lanes, value: Lanes, bits: Lanes) -> Lanes:
     cuda=Emit("ballot"),
     samples="warp",
 )
-def ballot(active: Lanes, predicate: Lanes) -> int:
+def ballot(active: Lanes, mask: Lanes, predicate: Lanes) -> int:
     """Return a word with the bits of the active lanes whose predicate holds."""
+    del mask
     return _bits(active & predicate)
 
 
@@ -144,8 +150,9 @@ def active_lanes(active: Lanes) -> int:
     cuda=Emit("match"),
     samples="warp",
 )
-def match(active: Lanes, value: Lanes) -> Lanes:
+def match(active: Lanes, mask: Lanes, value: Lanes) -> Lanes:
     """Return, per lane, a word with the bits of the active lanes that hold the same bits."""
+    del mask
     raw = value.view(f"u{value.dtype.itemsize}")
     return np.array([_bits(active & (raw == own)) for own in raw], np.uint32)
 
@@ -153,8 +160,9 @@ def match(active: Lanes, value: Lanes) -> Lanes:
 class WarpFunction:
     """A function of a warp, known to kernels by identity; an error on the host."""
 
-    def __init__(self, body: Callable[..., object]) -> None:
+    def __init__(self, body: FunctionType) -> None:
         self.body = body
+        self.parameters = body.__code__.co_varnames[: body.__code__.co_argcount]
         self.__name__ = body.__name__
         self.__doc__ = body.__doc__
 
@@ -167,67 +175,67 @@ class WarpFunction:
 
 
 @WarpFunction
-def shfl_sync(mask: Any, value: Any, src_lane: Any) -> Any:  # noqa: ANN401, ARG001
+def shfl_sync(mask: Any, value: Any, src_lane: Any) -> Any:  # noqa: ANN401
     """Return the value of lane ``src_lane``, taken modulo 32."""
-    return shuffle(value, src_lane)  # type: ignore[call-arg]
+    return shuffle(mask, value, src_lane)  # type: ignore[call-arg]
 
 
 @WarpFunction
-def shfl_up_sync(mask: Any, value: Any, delta: Any) -> Any:  # noqa: ANN401, ARG001
+def shfl_up_sync(mask: Any, value: Any, delta: Any) -> Any:  # noqa: ANN401
     """Return the value of the lane ``delta`` below; the lowest lanes keep their own."""
-    return shuffle_up(value, delta)  # type: ignore[call-arg]
+    return shuffle_up(mask, value, delta)  # type: ignore[call-arg]
 
 
 @WarpFunction
-def shfl_down_sync(mask: Any, value: Any, delta: Any) -> Any:  # noqa: ANN401, ARG001
+def shfl_down_sync(mask: Any, value: Any, delta: Any) -> Any:  # noqa: ANN401
     """Return the value of the lane ``delta`` above; the highest lanes keep their own."""
-    return shuffle_down(value, delta)  # type: ignore[call-arg]
+    return shuffle_down(mask, value, delta)  # type: ignore[call-arg]
 
 
 @WarpFunction
-def shfl_xor_sync(mask: Any, value: Any, lane_mask: Any) -> Any:  # noqa: ANN401, ARG001
+def shfl_xor_sync(mask: Any, value: Any, lane_mask: Any) -> Any:  # noqa: ANN401
     """Return the value of the lane whose number differs in the bits of ``lane_mask``."""
-    return shuffle_xor(value, lane_mask)  # type: ignore[call-arg]
+    return shuffle_xor(mask, value, lane_mask)  # type: ignore[call-arg]
 
 
 @WarpFunction
 def all_sync(mask: Any, predicate: Any) -> Any:  # noqa: ANN401
     """Return whether the predicate holds in all lanes of the mask."""
-    return (ballot(not predicate) & np.uint32(mask)) == 0  # type: ignore[call-arg,arg-type]
+    return (ballot(mask, not predicate) & np.uint32(mask)) == 0  # type: ignore[call-arg,arg-type]
 
 
 @WarpFunction
 def any_sync(mask: Any, predicate: Any) -> Any:  # noqa: ANN401
     """Return whether the predicate holds in any lane of the mask."""
-    return (ballot(predicate) & np.uint32(mask)) != 0  # type: ignore[call-arg]
+    return (ballot(mask, predicate) & np.uint32(mask)) != 0  # type: ignore[call-arg]
 
 
 @WarpFunction
 def eq_sync(mask: Any, predicate: Any) -> Any:  # noqa: ANN401
     """Return whether the predicate is the same in all lanes of the mask."""
-    for_ = ballot(predicate) & np.uint32(mask)  # type: ignore[call-arg]
-    against = ballot(not predicate) & np.uint32(mask)  # type: ignore[call-arg,arg-type]
+    for_ = ballot(mask, predicate) & np.uint32(mask)  # type: ignore[call-arg]
+    against = ballot(mask, not predicate) & np.uint32(mask)  # type: ignore[call-arg,arg-type]
     return for_ == 0 or against == 0
 
 
 @WarpFunction
 def ballot_sync(mask: Any, predicate: Any) -> Any:  # noqa: ANN401
     """Return a word with the bits of the lanes of the mask whose predicate holds."""
-    return np.int32(ballot(predicate) & np.uint32(mask))  # type: ignore[call-arg]
+    return np.int32(ballot(mask, predicate) & np.uint32(mask))  # type: ignore[call-arg]
 
 
 @WarpFunction
 def match_any_sync(mask: Any, value: Any) -> Any:  # noqa: ANN401
     """Return a word with the bits of the lanes of the mask that hold the same value."""
-    return np.int32(match(value) & np.uint32(mask))  # type: ignore[call-arg]
+    return np.int32(match(mask, value) & np.uint32(mask))  # type: ignore[call-arg]
 
 
 @WarpFunction
 def match_all_sync(mask: Any, value: Any) -> Any:  # noqa: ANN401
     """Return the mask if all its lanes hold the same value, else 0; and whether they do."""
-    meant = active_lanes() & np.uint32(mask)  # type: ignore[call-arg]
-    same = (match(value) & np.uint32(mask)) == meant  # type: ignore[call-arg]
-    everybody = (ballot(not same) & np.uint32(mask)) == 0  # type: ignore[call-arg,arg-type]
+    meant = ballot(mask, True) & np.uint32(mask)  # type: ignore[arg-type,call-arg]
+    same = (match(mask, value) & np.uint32(mask)) == meant  # type: ignore[call-arg]
+    everybody = (ballot(mask, not same) & np.uint32(mask)) == 0  # type: ignore[call-arg,arg-type]
     return np.int32(meant) if everybody else np.int32(0), everybody
 
 

@@ -44,12 +44,12 @@ def emit_warp_call(gang: Gang, op: ir.Call, name: str) -> None:
     (result,) = op.results
     match name:
         case "ballot":
-            holds = gang.mask_and(gang.mask, gang.vector(op.operands[0]))
+            holds = gang.mask_and(gang.mask, gang.vector(op.operands[1]))
             gang.define(result, _word(gang, holds))
         case "active_lanes":
             gang.define(result, _word(gang, gang.mask_text(gang.mask)))
         case "match":
-            gang.define(result, _match(gang, op.operands[0]))
+            gang.define(result, _match(gang, op.operands[1]))
         case "shuffle":
             _shuffle(gang, op)
         case _:
@@ -62,7 +62,7 @@ def _word(gang: Gang, mask: str) -> str:
 
 def _shuffle(gang: Gang, op: ir.Call) -> None:
     """Write a shuffle by lane number; one lane for all is a broadcast, and stays a scalar."""
-    value, source = op.operands
+    _, value, source = op.operands
     (result,) = op.results
     if gang.shape(result).is_uniform:
         lane = gang.code.emit(f"and i32 {gang.scalar(source)}, {WARP_SIZE - 1}")
@@ -76,7 +76,7 @@ def _shuffle(gang: Gang, op: ir.Call) -> None:
 
 
 def _shuffle_relative(gang: Gang, op: ir.Call, name: str) -> None:
-    value, distance = op.operands
+    _, value, distance = op.operands
     (result,) = op.results
     number = gang.constants.get(distance)
     if number is not None:
