@@ -118,6 +118,10 @@ class LaunchTypeError(DeviceError, TypeError):
     """A kernel launch was given arguments or sizes of the wrong type or number."""
 
 
+class NotAKernelError(LaunchTypeError, RuntimeError):
+    """A device function was launched as if it were a kernel."""
+
+
 class SpecializationError(PyGpuLibError, RuntimeError):
     """A kernel that is tied to certain types was asked for others."""
 

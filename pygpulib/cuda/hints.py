@@ -19,9 +19,11 @@ def check_launch_bounds(bounds: object) -> None:
     parts = bounds if isinstance(bounds, tuple | list) else () if bounds is None else (bounds,)
     is_empty = bounds is not None and not parts
     if is_empty or len(parts) > _MAX_BOUNDS or not all(map(_is_positive, parts)):
+        too_many = f"Got {len(parts)} launch bounds: at most {_MAX_BOUNDS} are possible\n"
         raise ArgumentError(
             f"the option launch_bounds of cuda.jit is {bounds!r}",
-            detail="expected a positive integer or a tuple of one to three: threads per block, "
+            detail=f"{too_many if len(parts) > _MAX_BOUNDS else ''}"
+            "expected a positive integer or a tuple of one to three: threads per block, "
             "blocks per multiprocessor, blocks per cluster",
         )
 
@@ -36,7 +38,8 @@ def check_carveout(carveout: object) -> None:
     if not is_known:
         raise ArgumentError(
             f"the option shared_memory_carveout of cuda.jit is {carveout!r}",
-            detail="expected an integer from -1 to 100, 'MaxL1', 'MaxShared' or 'default'",
+            detail="Invalid carveout value: an integer must be between -1 and 100, a name "
+            "'MaxL1', 'MaxShared' or 'default'",
         )
 
 
@@ -51,11 +54,16 @@ def check_max_registers(count: object) -> None:
 
 def warn_of_conflicts(debug: bool, options: Mapping[str, object]) -> None:
     """Warn of options that have no effect together with ``debug``."""
-    for name, effect in (("opt", "not optimized"), ("lineinfo", "full of line information")):
+    effects = {
+        "opt": "code for debugging that is optimized is not supported by CUDA",
+        "lineinfo": "debug and lineinfo are mutually exclusive, because code for debugging is "
+        "full of line information",
+    }
+    for name, effect in effects.items():
         if debug and options.get(name):
             warnings.warn(
-                f"cuda.jit was given debug=True and {name}=True: code for debugging is {effect} "
-                f"anyway\nhelp: leave {name} out, or set debug=False",
+                f"cuda.jit was given debug=True and {name}=True: {effect}\n"
+                f"help: leave {name} out, or set debug=False",
                 ConfigurationWarning,
                 stacklevel=3,
             )

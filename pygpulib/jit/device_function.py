@@ -6,7 +6,7 @@ import functools
 from types import MethodType
 from typing import TYPE_CHECKING, NoReturn
 
-from pygpulib.errors import LaunchTypeError
+from pygpulib.errors import NotAKernelError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +66,7 @@ class DeviceFunction:
 
     def configure(self, *config: object) -> NoReturn:  # noqa: ARG002
         """Refuse a launch configuration."""
-        raise LaunchTypeError(
+        raise NotAKernelError(
             f"{self.__name__} is a device function and cannot be launched",
             detail="Cannot compile a device function as a kernel",
             help="call it in a kernel, or decorate it with @cuda.jit without device=True",

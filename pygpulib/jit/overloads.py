@@ -22,6 +22,8 @@ class Conversion(IntEnum):
     """No value is lost."""
     UNSAFE = 3
     """Values may be rounded or wrapped."""
+    NARROWING = 4
+    """What makes it a float or a number may be lost; for functions, not for launches."""
 
 
 _FAMILIES = {Kind.BOOL: 0, Kind.INT: 1, Kind.UINT: 1, Kind.FLOAT: 2, Kind.COMPLEX: 3}
@@ -31,9 +33,8 @@ def _convert_scalar(source: DType, target: DType) -> Conversion | None:
     if source == target:
         return Conversion.EXACT
     families = _FAMILIES[source.kind], _FAMILIES[target.kind]
-    # A truth value of a number, or the integer part of a float, has to be asked for.
     if families[0] > families[1]:
-        return None
+        return None if source.is_complex else Conversion.NARROWING
     if source.kind is target.kind and source.size_bytes < target.size_bytes:
         return Conversion.PROMOTE
     mantissa = {2: 11, 4: 24, 8: 53}.get(target.component.size_bytes, 0)
@@ -86,6 +87,37 @@ def find_conversion(source: types.Type, target: types.Type) -> Conversion | None
             return Conversion.EXACT if source == target else None
 
 
+def best_overloads(
+    candidates: Sequence[TypeList],
+    arguments: TypeList,
+    limit: Conversion = Conversion.UNSAFE,
+) -> list[TypeList]:
+    """Return the signatures that fit a call best: none, one, or several that fit equally well.
+
+    Parameters
+    ----------
+    candidates : sequence of tuple of Type
+        The signatures.
+    arguments : tuple of Type
+        Types of the arguments.
+    limit : Conversion
+        How much an argument may change at most.
+    """
+    ratings: dict[TypeList, tuple[int, ...]] = {}
+    for candidate in candidates:
+        if len(candidate) != len(arguments):
+            continue
+        found = [find_conversion(*pair) for pair in zip(arguments, candidate, strict=True)]
+        steps = [step for step in found if step is not None and step <= limit]
+        if len(steps) == len(found):
+            ratings[candidate] = tuple(map(steps.count, _WORST_FIRST))
+    best = min(ratings.values(), default=())
+    return [candidate for candidate, rating in ratings.items() if rating == best]
+
+
+_WORST_FIRST = sorted(Conversion, reverse=True)[:-1]
+
+
 def find_overload(kernel: str, candidates: Sequence[TypeList], arguments: TypeList) -> TypeList:
     """Return the signature that fits a call best.
 
@@ -108,18 +140,9 @@ def find_overload(kernel: str, candidates: Sequence[TypeList], arguments: TypeLi
     LaunchTypeError
         If none fits, or several fit equally well.
     """
-    ratings: dict[TypeList, tuple[int, ...]] = {}
-    for candidate in candidates:
-        if len(candidate) != len(arguments):
-            continue
-        steps = [find_conversion(*pair) for pair in zip(arguments, candidate, strict=True)]
-        if None not in steps:
-            ratings[candidate] = tuple(
-                steps.count(kind)
-                for kind in (Conversion.UNSAFE, Conversion.SAFE, Conversion.PROMOTE)
-            )
+    winners = best_overloads(candidates, arguments)
     shown = f"({', '.join(map(str, arguments))})"
-    if not ratings:
+    if not winners:
         raise LaunchTypeError(
             f"the kernel {kernel} was compiled for other types: "
             f"No matching definition for argument type(s) {', '.join(map(str, arguments))}",
@@ -128,8 +151,6 @@ def find_overload(kernel: str, candidates: Sequence[TypeList], arguments: TypeLi
             ),
             help="add the signature to @cuda.jit, or leave the signatures out",
         )
-    best = min(ratings.values())
-    winners = [candidate for candidate, rating in ratings.items() if rating == best]
     if len(winners) > 1:
         raise LaunchTypeError(
             f"Ambiguous overloading for {kernel} {shown}:",

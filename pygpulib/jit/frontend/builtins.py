@@ -406,7 +406,7 @@ def _axis_count(ctx: Context, name: str, args: Arguments, kwargs: Keywords, node
             KernelTypeError,
             f"the argument of {name} must be a compile-time constant",
             node,
-            detail=f"expected the literal 1, 2 or 3, got {given}",
+            detail=f"RequireLiteralValue: expected the literal 1, 2 or 3, got {given}",
             help=f"write {name}(1), {name}(2) or {name}(3)",
         )
     return count

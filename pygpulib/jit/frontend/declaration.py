@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
-from pygpulib.errors import KernelTypeError, LaunchTypeError
+from pygpulib.errors import KernelTypeError
 from pygpulib.jit import types
 from pygpulib.jit.frontend import inference, values
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.values import Operand
-from pygpulib.jit.overloads import find_overload
+from pygpulib.jit.overloads import Conversion, best_overloads
 
 
 def choose(
@@ -20,7 +20,9 @@ def choose(
     arguments: Sequence[Operand],
     node: ast.AST,
 ) -> types.FunctionSignature:
-    """Return the signature that fits the arguments of a call best.
+    """Return the signature that fits the arguments of a call best, the first of equals.
+
+    Unlike a launch, a call may convert floats to integers, as assignments to elements do.
 
     Parameters
     ----------
@@ -38,18 +40,24 @@ def choose(
     found = [values.type_of(argument) for argument in arguments]
     known = tuple(type_ for type_ in found if type_ is not None)
     candidates = [signature.parameters for signature in declared]
-    try:
-        chosen = find_overload(name, candidates, known if len(known) == len(found) else ())
-    except LaunchTypeError:
+    types_given = known if len(known) == len(found) else ()
+    best = best_overloads(candidates, types_given, Conversion.NARROWING)
+    if not best:
         given = ", ".join(inference.describe(argument) for argument in arguments)
         ctx.fail(
             KernelTypeError,
             f"the device function {name} is declared for other types than ({given})",
             node,
-            detail="\n".join(["declared:", *(f"  {signature}" for signature in declared)]),
+            detail="\n".join(
+                [
+                    "declared:",
+                    *(f"  {signature}" for signature in declared),
+                    f"Invalid use of type(DeviceFunction({name})) with parameters ({given})",
+                ]
+            ),
             help="convert the arguments, or leave the signature out of @cuda.jit",
         )
-    return declared[candidates.index(chosen)]
+    return declared[candidates.index(best[0])]
 
 
 def convert(

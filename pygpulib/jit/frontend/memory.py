@@ -163,11 +163,17 @@ def _arguments(
     assert shape is not None
     assert dtype is not None
     row = _dtype(ctx, name, dtype, node)
-    return _shape(ctx, name, shape, node), row, _alignment(ctx, name, alignment, row, node)
+    return _shape(ctx, name, shape, row, node), row, _alignment(ctx, name, alignment, row, node)
 
 
-def _shape(ctx: Context, name: str, shape: Operand, node: ast.AST) -> tuple[int, ...]:
+def _shape(
+    ctx: Context, name: str, shape: Operand, dtype: Element, node: ast.AST
+) -> tuple[int, ...]:
     items = shape.items if isinstance(shape, Tuple) else (shape,)
+    numba_says = (
+        f"No implementation of function Function(<function {name.removeprefix('cuda.')}>) found "
+        f"for signature:\n \n >>> array(shape={_signature_of(shape)}, dtype=class({dtype}))"
+    )
     extents: list[int] = []
     for item in items:
         if not isinstance(item, Number) or not item.dtype.is_integer:
@@ -175,16 +181,27 @@ def _shape(ctx: Context, name: str, shape: Operand, node: ast.AST) -> tuple[int,
                 KernelTypeError,
                 f"{inference.describe(shape)} is no shape for {name}",
                 node,
-                detail="expected an integer or a tuple of integers",
+                detail=f"expected an integer or a tuple of integers\n{numba_says}",
                 help="write the shape as N or (N, M)",
             )
         if item.literal is None:
-            _fail_not_constant(ctx, name, node)
+            _fail_not_constant(ctx, name, numba_says, node)
         extents.append(int(item.literal))
     return tuple(extents)
 
 
-def _fail_not_constant(ctx: Context, name: str, node: ast.AST) -> NoReturn:
+def _signature_of(shape: Operand) -> str:
+    """Return how numba writes the type of a shape."""
+    match shape:
+        case Tuple(items):
+            return f"Tuple({', '.join(map(_signature_of, items))})"
+        case Number(literal=int() as literal):
+            return f"Literal[int]({literal})"
+        case _:
+            return inference.describe(shape)
+
+
+def _fail_not_constant(ctx: Context, name: str, numba_says: str, node: ast.AST) -> NoReturn:
     advice = "use a literal, a global, or a variable of the function around the kernel"
     if name == "cuda.shared.array":
         advice += (
@@ -193,7 +210,11 @@ def _fail_not_constant(ctx: Context, name: str, node: ast.AST) -> NoReturn:
             "kernel[grid, block, stream, shared_bytes](...)"
         )
     ctx.fail(
-        KernelTypeError, f"the shape of {name} must be a compile-time constant", node, help=advice
+        KernelTypeError,
+        f"the shape of {name} must be a compile-time constant",
+        node,
+        detail=numba_says,
+        help=advice,
     )
 
 

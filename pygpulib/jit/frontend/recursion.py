@@ -141,7 +141,8 @@ def _compile(
             KernelTypeError,
             f"the return type of the recursive function {source.name} does not converge",
             node,
-            detail=f"from attempt to attempt it grew to {recursion.result}",
+            detail="Return type of recursive function does not converge: from attempt to attempt "
+            f"it grew to {recursion.result}",
             help="return values of one type at every depth, numbers or arrays for example",
         )
     finally:
@@ -180,6 +181,7 @@ def _attempt(
         f"the type of what {source.name} returns cannot be inferred: every way through it calls "
         f"{source.name} again",
         node,
+        detail="cannot type infer runaway recursion",
         help="return a value of the wanted type where the recursion ends",
     )
 

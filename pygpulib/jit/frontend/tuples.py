@@ -94,7 +94,8 @@ def _item_at(ctx: Context, operand: Tuple, index: Number, node: ast.AST) -> Oper
     if ctx.options.debug:
         unsigned = (ctx.builder.cast(one.value, dtypes.uint64) for one in (position, count))
         outside = ctx.builder.compare(ir.CompareKind.GE, *unsigned)
-        raise_if(ctx, outside, IndexError, "tuple index {} is out of range", (wide.value,))
+        message = "tuple index out of range: {} in a tuple of {}"
+        raise_if(ctx, outside, IndexError, message, (wide.value, count.value))
     return _pick(ctx, operand.items, position)
 
 

@@ -12,6 +12,7 @@ CUDA C++ Programming Guide, "Warp Vote Functions", "Warp Match Functions", "Warp
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any, NoReturn
 
@@ -160,7 +161,8 @@ def match(active: Lanes, mask: Lanes, value: Lanes) -> Lanes:
 class WarpFunction:
     """A function of a warp, known to kernels by identity; an error on the host."""
 
-    def __init__(self, body: FunctionType) -> None:
+    def __init__(self, body: Callable[..., object]) -> None:
+        assert isinstance(body, FunctionType)
         self.body = body
         self.parameters = body.__code__.co_varnames[: body.__code__.co_argcount]
         self.__name__ = body.__name__

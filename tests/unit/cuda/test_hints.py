@@ -16,8 +16,10 @@ def test_wrong_launch_bounds(bounds):
     with pytest.raises(ValueError) as caught:  # noqa: PT011
         cuda.jit(launch_bounds=bounds)
     assert isinstance(caught.value, ArgumentError)
+    many = isinstance(bounds, tuple) and len(bounds) > 3
     assert str(caught.value) == (
         f"the option launch_bounds of cuda.jit is {bounds!r}\n"
+        f"{'Got 4 launch bounds: at most 3 are possible' * many}{chr(10) * many}"
         "expected a positive integer or a tuple of one to three: threads per block, blocks per "
         "multiprocessor, blocks per cluster"
     )
@@ -34,7 +36,8 @@ def test_wrong_carveouts(carveout):
         cuda.jit(shared_memory_carveout=carveout)
     assert str(caught.value) == (
         f"the option shared_memory_carveout of cuda.jit is {carveout!r}\n"
-        "expected an integer from -1 to 100, 'MaxL1', 'MaxShared' or 'default'"
+        "Invalid carveout value: an integer must be between -1 and 100, a name 'MaxL1', "
+        "'MaxShared' or 'default'"
     )
 
 
@@ -49,14 +52,22 @@ def test_wrong_numbers_of_registers(count):
 
 
 @pytest.mark.parametrize(
-    ("name", "effect"), [("opt", "not optimized"), ("lineinfo", "full of line information")]
+    ("name", "effect"),
+    [
+        ("opt", "code for debugging that is optimized is not supported by CUDA"),
+        (
+            "lineinfo",
+            "debug and lineinfo are mutually exclusive, because code for debugging is full of line "
+            "information",
+        ),
+    ],
 )
 def test_options_that_do_not_go_with_debug(name, effect):
     with pytest.warns(ConfigurationWarning) as caught:
         cuda.jit(debug=True, **{name: True})
     (warning,) = caught
     assert str(warning.message) == (
-        f"cuda.jit was given debug=True and {name}=True: code for debugging is {effect} anyway\n"
+        f"cuda.jit was given debug=True and {name}=True: {effect}\n"
         f"help: leave {name} out, or set debug=False"
     )
     assert warning.filename == __file__

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pygpulib import cuda
-from pygpulib.errors import KernelTypeError
+from pygpulib.errors import KernelTypeError, LaunchTypeError
 from pygpulib.jit import types
 from tests.helpers.evaluation import over, result_type
 from tests.helpers.kernels import compile_for, interpret
@@ -54,6 +54,36 @@ def test_the_best_signature_is_chosen():
     assert result_type(lambda x: third(x), types.int32) == float64
 
 
+@cuda.jit("(i8, i8)", device=True)
+def whole_sum(x, y):
+    return x + y
+
+
+@cuda.jit(["f8(f4, f8)", "i8(f8, f4)", "i8(i8, i8)"], device=True)
+def first_of_equals(x, y):
+    return x + y
+
+
+@cuda.jit("(b1,)", device=True)
+def is_true(x):
+    return x
+
+
+def test_a_call_may_lose_what_an_assignment_would():
+    assert result_type(lambda x, y: whole_sum(x, y), float64, types.float32) == int64
+    x = np.array([1.5, -1.5, 1e9 + 0.5])
+    assert over(lambda x: whole_sum(x, 2.5), x).tolist() == [3, 1, 10**9 + 2]
+    assert over(lambda x: is_true(x), np.array([0.0, 0.5, np.nan])).tolist() == [0, 1, 1]
+    # A launch does not.
+    with pytest.raises(LaunchTypeError, match="compiled for other types"):
+        cuda.jit("(i8[:], i8)")(lambda a, n: None)[1, 1](np.zeros(1, np.int64), 1.5)
+
+
+def test_the_first_of_signatures_that_fit_equally_well():
+    assert result_type(lambda x: first_of_equals(x, x), float64) == float64
+    assert result_type(lambda x: first_of_equals(x, x), types.int32) == int64
+
+
 def test_a_result_may_be_left_out():
     assert result_type(lambda x: undeclared_result(x), float64) == float64
     x = np.array([0.1])
@@ -101,7 +131,11 @@ def test_other_types_are_refused():
         assert lines[0] == (
             f"the device function scaled is declared for other types than ({given}, int64)"
         )
-        assert lines[-3:-1] == ["declared:", "  float32(float32, int32)"]
+        assert lines[-4:-1] == [
+            "declared:",
+            "  float32(float32, int32)",
+            f"Invalid use of type(DeviceFunction(scaled)) with parameters ({given}, int64)",
+        ]
         assert lines[-1] == "help: convert the arguments, or leave the signature out of @cuda.jit"
 
 

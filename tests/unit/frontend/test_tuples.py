@@ -95,7 +95,7 @@ def test_index_out_of_range_with_debug():
     assert interpret(kernel, np.array([-3]), np.zeros(1), debug=True) is None
     error = interpret(kernel, np.array([3]), np.zeros(1), debug=True)
     assert error.exception is IndexError
-    assert error.message.format(3) == "tuple index 3 is out of range"
+    assert error.message.format(3, 3) == "tuple index out of range: 3 in a tuple of 3"
 
 
 def test_membership_of_tuples_in_tuples():
