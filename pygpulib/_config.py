@@ -6,6 +6,7 @@ variable                  meaning
 ``PYGPULIB_BACKEND``      ``auto`` (default), ``cpu`` or ``cuda``
 ``PYGPULIB_CACHE``        ``0`` switches the on-disk cache of compiled kernels off
 ``PYGPULIB_CACHE_DIR``    folder of the on-disk cache of compiled kernels
+``PYGPULIB_LIBDEVICE``    path of CUDA's ``libdevice.10.bc``, where it is in no usual place
 ``PYGPULIB_NUM_THREADS``  threads of the CPU back end (default: the processors this process may use)
 ``PYGPULIB_DEBUG``        ``1`` checks bounds in every kernel
 ``PYGPULIB_VERIFY_IR``    ``1`` verifies the IR after every pass
@@ -36,6 +37,8 @@ class Config:
         Folder of the on-disk cache; it need not exist. Empty if this user has no home.
     cache : bool
         Whether compiled kernels are kept there.
+    libdevice : str
+        Path of CUDA's mathematical library; empty if it is to be searched for.
     num_threads : int
         Threads that run CPU kernels, at least 1.
     debug : bool
@@ -47,6 +50,7 @@ class Config:
     backend: str
     cache_dir: str
     cache: bool
+    libdevice: str
     num_threads: int
     debug: bool
     verify_ir: bool
@@ -128,6 +132,7 @@ def read_config() -> Config:
         backend=_read_backend(),
         cache_dir=os.path.abspath(cache_dir) if cache_dir else _default_cache_dir(),
         cache=_read_switch("PYGPULIB_CACHE", "1"),
+        libdevice=os.environ.get("PYGPULIB_LIBDEVICE", "").strip(),
         num_threads=_read_num_threads(),
         debug=_read_switch("PYGPULIB_DEBUG"),
         verify_ir=_read_switch("PYGPULIB_VERIFY_IR"),

@@ -28,7 +28,7 @@ except ImportError:  # pragma: no cover - other interpreters than CPython
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_KINDS = ("cpu",)
+_KINDS = ("cpu", "cuda")
 
 _DIGEST_BYTES = 16
 _SUFFIX = ".bin"

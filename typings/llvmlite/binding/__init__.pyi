@@ -1,6 +1,7 @@
 """The part of llvmlite.binding that pygpulib uses."""
 
 from collections.abc import Callable, Iterator
+from enum import IntEnum
 from types import TracebackType
 from typing import Literal, Self, TypeAlias
 
@@ -59,6 +60,9 @@ class ModuleRef(_ObjectRef):
     def get_global_variable(self, name: str) -> ValueRef: ...
     def link_in(self, other: ModuleRef, preserve: bool = False) -> None: ...
     def verify(self) -> None: ...
+
+class Linkage(IntEnum):
+    linkonce_odr = ...
 
 class ValueRef(_ObjectRef):
     name: str

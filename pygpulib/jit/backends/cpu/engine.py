@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-import os
 import sys
 from functools import cache
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from pygpulib.core.locks import Lock
 from pygpulib.errors import InternalError
+from pygpulib.jit.backends.llvm.module import guard_forks, parse_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -188,13 +188,7 @@ def _initialize() -> None:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     llvm.initialize_native_asmparser()
-    if hasattr(os, "register_at_fork"):
-        # A fork waits until no other thread is inside LLVM: locks taken there, those of llvmlite
-        # and of LLVM, would never be released in the child.
-        lock = llvm.ffi.lib._lock
-        os.register_at_fork(
-            before=lock.__enter__, after_in_parent=lock.__exit__, after_in_child=lock.__exit__
-        )
+    guard_forks()
 
 
 def _compile(
@@ -214,28 +208,11 @@ def _compile(
         codemodel=_CODE_MODEL,
     )
     # Both are closed here and in this order; the garbage collector would choose its own.
-    with llvm.create_context() as context, _parse(text, context) as module:
+    with llvm.create_context() as context, parse_module(text, context) as module:
         module.triple = target.triple
         module.data_layout = str(machine.target_data)
         _optimize(module, machine, optimization)
         return finish(machine, module)
-
-
-def _parse(text: str, context: llvm.ContextRef) -> llvm.ModuleRef:
-    import llvmlite.binding as llvm
-
-    try:
-        module = llvm.parse_assembly(text, context)
-        try:
-            module.verify()
-        except RuntimeError:
-            module.close()
-            raise
-    except RuntimeError as cause:
-        raise InternalError(
-            "LLVM refuses the code that pygpulib generated", detail=f"{cause}\n\n{text}"
-        ) from cause
-    return module
 
 
 def _optimize(
