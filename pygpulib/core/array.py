@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import operator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from pygpulib.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import DTypeLike, NDArray
 
@@ -105,6 +105,9 @@ class ndarray(ArrayViews):  # noqa: N801  (NumPy's name for NumPy's notion)
     )
 
     host_view: NDArray[np.generic] | None
+
+    # Types are the compiler's business, which lies above this module and sets the rule.
+    type_rule: ClassVar[Callable[[ndarray], object]]
 
     def __init__(
         self,
@@ -206,6 +209,11 @@ class ndarray(ArrayViews):  # noqa: N801  (NumPy's name for NumPy's notion)
     def device_ctypes_pointer(self) -> ctypes.c_void_p:
         """The address of the first element, as C functions take it."""
         return ctypes.c_void_p(self.address)
+
+    @property
+    def _numba_type_(self) -> object:
+        """The type of the array in kernels, under the name that code for numba asks for it."""
+        return type(self).type_rule(self)
 
     @property
     def flags(self) -> Flags:

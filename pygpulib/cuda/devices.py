@@ -73,6 +73,11 @@ class Context:
         """Return free and total memory in bytes."""
         return self.device.memory_info()
 
+    @property
+    def deallocations(self) -> Deallocations:
+        """The memory that arrays gave back: ``deallocations.clear()`` gives it to the system."""
+        return Deallocations(self.device)
+
     def synchronize(self) -> None:
         """Wait until all work of the device is done."""
         self.device.synchronize()
@@ -131,6 +136,25 @@ class Context:
 
     def __repr__(self) -> str:
         return f"<Context of {self.device!r}>"
+
+
+class Deallocations:
+    """The memory of a device that arrays gave back, and that is kept for the next ones.
+
+    Parameters
+    ----------
+    device : Device
+        The device.
+    """
+
+    __slots__ = ("device",)
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+
+    def clear(self) -> None:
+        """Return the memory to the system."""
+        self.device.reset()
 
 
 class DeviceList:

@@ -67,6 +67,9 @@ def typeof(value: object, name: str = "", position: int = 0) -> types.Type:
     return interpret(value, name, position).type
 
 
+ndarray.type_rule = typeof
+
+
 def interpret(value: object, name: str = "", position: int = 0) -> Argument:
     """Return the type of an argument, and the value to hand over; see :func:`typeof`."""
     rule = _RULES.get(type(value))

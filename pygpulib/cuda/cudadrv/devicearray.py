@@ -12,14 +12,21 @@ from pygpulib.core.interop import as_cuda_array, is_cuda_array
 from pygpulib.errors import ArgumentTypeError
 
 if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from pygpulib.core.creation import ArrayLike
+    from pygpulib.core.memory import Buffer, MemoryPointer
     from pygpulib.core.stream import StreamLike
 
 AnyArray = TypeVar("AnyArray", DeviceNDArray, np.ndarray[Any, Any])
 
 __all__ = [
     "DeviceNDArray",
+    "DeviceRecord",
     "array_core",
     "auto_device",
+    "from_array_like",
+    "from_record_like",
     "is_contiguous",
     "is_cuda_ndarray",
     "require_cuda_ndarray",
@@ -39,6 +46,61 @@ def require_cuda_ndarray(obj: object) -> None:
 
 
 verify_cuda_ndarray_interface = require_cuda_ndarray
+
+
+def DeviceRecord(  # noqa: N802  (numba's name, of a class there)
+    dtype: DTypeLike, stream: StreamLike = 0, gpu_data: Buffer | MemoryPointer | None = None
+) -> DeviceNDArray:
+    """Return a record on the device: an array without axes.
+
+    Parameters
+    ----------
+    dtype : dtype-like
+        Its fields.
+    stream : Stream or 0
+        Where operations on it go that name no stream.
+    gpu_data : Buffer or MemoryPointer, optional
+        Existing memory; default: new memory with arbitrary contents.
+
+    Returns
+    -------
+    ndarray
+        The record; ``record["field"]`` reads a field, ``record["field"] = value`` writes it.
+
+    Examples
+    --------
+    >>> record = DeviceRecord([("mass", np.float32), ("charge", np.int8)])
+    >>> record["charge"] = -1
+    >>> record["charge"]
+    np.int8(-1)
+    """
+    return DeviceNDArray((), (), dtype, stream, gpu_data)
+
+
+def from_array_like(
+    ary: ArrayLike, stream: StreamLike = 0, gpu_data: Buffer | MemoryPointer | None = None
+) -> DeviceNDArray:
+    """Return a device array of the shape, dtype and strides of another array.
+
+    Parameters
+    ----------
+    ary : array
+        Host or device array to imitate; its elements are not copied.
+    stream : Stream or 0
+        Where operations on the array go that name no stream.
+    gpu_data : Buffer or MemoryPointer, optional
+        Existing memory; default: new memory with arbitrary contents.
+    """
+    return DeviceNDArray(ary.shape, ary.strides, ary.dtype, stream, gpu_data)
+
+
+def from_record_like(
+    rec: np.void | DeviceNDArray,
+    stream: StreamLike = 0,
+    gpu_data: Buffer | MemoryPointer | None = None,
+) -> DeviceNDArray:
+    """Return a record on the device with the fields of another record, like `DeviceRecord`."""
+    return DeviceRecord(rec.dtype, stream, gpu_data)
 
 
 def auto_device(

@@ -98,3 +98,10 @@ def test_detect_prints_the_devices(capsys):
     assert out.startswith("Found 1 CUDA devices\nid 0 ")
     assert devices.get_current_device().name in out
     assert out.endswith("Summary:\n\t1/1 devices are supported\n")
+
+
+def test_memory_that_arrays_gave_back_can_be_given_to_the_system():
+    driver = NullDriver()
+    with use_driver(driver):
+        devices.current_context().deallocations.clear()
+    assert driver.names() == ["trim"]
