@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pygpulib._config import config
-from pygpulib.core.dtypes import DType
 from pygpulib.core.locks import Lock
 from pygpulib.jit.backends.cpu import engine
 from pygpulib.jit.backends.cpu.objects import find_object
@@ -18,13 +17,11 @@ from pygpulib.jit.backends.cpu.reports import (
     BLOCKS_WORD,
     PRINT_WORD,
     WAITING_WORD,
-    DetailTypes,
     LaunchRecord,
-    read_fault,
-    read_number,
     take_lines,
 )
 from pygpulib.jit.backends.cpu.target import CpuVariant, choose_variant, host_target
+from pygpulib.jit.backends.messages import DetailTypes, format_line, read_fault
 from pygpulib.jit.backends.protocol import HEADER_WORDS
 from pygpulib.jit.ir import ops as ir
 
@@ -171,10 +168,10 @@ class CpuKernel:
         """Print what the kernel printed, and raise what it raised."""
         if record[PRINT_WORD]:
             lines = take_lines(record[PRINT_WORD], self._prints)
-            sys.stdout.writelines(_format(op, words) for op, words in lines)
+            sys.stdout.writelines(format_line(op, words) for op, words in lines)
             sys.stdout.flush()
         if record[0]:
-            raise read_fault(record, self.name, self._errors, self._detail_types)
+            raise read_fault(list(record), self.name, self._errors, self._detail_types)
 
     def bind(
         self,
@@ -242,14 +239,6 @@ class CpuKernel:
     def assembly_text(self) -> str:
         """Return the assembly of the newest variant."""
         return engine.assembly_text(self._text(), host_target())
-
-
-def _format(op: ir.Print, words: Sequence[int]) -> str:
-    from pygpulib.jit.printing import format_print
-
-    types = [value.type for value in op.operands]
-    numbers = [read_number(word, type_) for word, type_ in zip(words, types, strict=True)]
-    return format_print(op.parts, [type_ for type_ in types if isinstance(type_, DType)], numbers)
 
 
 def _run_blocks(address: int, arguments_address: int, blocks: int) -> None:

@@ -10,22 +10,17 @@ line, 17 the memory of all blocks of a cooperative launch, 18 how many of them w
 from __future__ import annotations
 
 import ctypes
-import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from pygpulib.core.dtypes import DType, uint64
 from pygpulib.errors import DeviceMemoryError, KernelFault
 from pygpulib.jit.backends.cpu.barriers import block_barriers
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.rewrite import walk
 
 RECORD_WORDS = 24
-DETAIL_WORD = 9
 PRINT_WORD, BLOCKS_WORD, WAITING_WORD = 16, 17, 18
 
 LaunchRecord = ctypes.c_int64 * RECORD_WORDS
-
-DetailTypes = Mapping[int, Sequence[ir.Type]]
 
 
 def overflow_error(function: ir.Function) -> int:
@@ -50,54 +45,6 @@ def all_errors(function: ir.Function) -> tuple[ir.ErrorEntry, ...]:
     needs_memory = barriers or any(isinstance(op, ir.Allocate) for op in walk(function.body))
     memory = [ir.ErrorEntry(DeviceMemoryError, message, function.span)] if needs_memory else []
     return (*function.errors, *barriers, *deep, *memory)
-
-
-def detail_types(function: ir.Function) -> dict[int, Sequence[ir.Type]]:
-    """Return, by number of the error, the types of the numbers that its message shows."""
-    return {
-        op.code: [value.type for value in op.details]
-        for part in (function, *function.callees)
-        for op in walk(part.body)
-        if isinstance(op, ir.Raise) and op.code is not None
-    }
-
-
-def read_number(word: int, type_: ir.Type) -> bool | int | float:
-    """Return a number as a record or a printed line holds it."""
-    if isinstance(type_, DType) and type_.is_float:
-        value: float = struct.unpack("=d", struct.pack("=q", word))[0]
-        return value
-    if isinstance(type_, DType) and type_.is_bool:
-        return bool(word)
-    if type_ == uint64:
-        return word & (1 << 64) - 1
-    return word
-
-
-def read_fault(
-    record: ctypes.Array[ctypes.c_int64],
-    kernel: str,
-    errors: Sequence[ir.ErrorEntry],
-    types: DetailTypes,
-) -> Exception:
-    """Return the exception that a record tells of."""
-    number = record[1]
-    entry = errors[number]
-    details = [
-        read_number(word, type_)
-        for word, type_ in zip(record[DETAIL_WORD:], types.get(number, ()), strict=False)
-    ]
-    message = entry.message.format(*details) if details else entry.message
-    block, thread = tuple(record[2:5]), tuple(record[5:8])
-    where = f"in the kernel {kernel}, block {block}, thread {thread}"
-    if entry.span is not None:
-        where += f", at {entry.span}"
-    text = f"{message}\n{where}" if message else where
-    try:
-        return entry.exception(text)
-    except TypeError:
-        # The user's class wants other arguments than a message.
-        return KernelFault(f"{entry.exception.__name__}: {text}")
 
 
 _free = ctypes.pythonapi.PyMem_RawFree
