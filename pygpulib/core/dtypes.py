@@ -1,9 +1,16 @@
-"""The element types: one row each, everything else derived."""
+"""The element types: one row each, everything else derived.
+
+NumPy has no bfloat16 and no 8-bit floats of its own: these come from the package ``ml_dtypes``,
+which is imported when one of them is first used.
+"""
 
 from __future__ import annotations
 
+import sys
 from enum import Enum
-from typing import TYPE_CHECKING
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,6 +29,27 @@ class Kind(Enum):
     UINT = "u"
     FLOAT = "f"
     COMPLEX = "c"
+
+
+class FloatFormat(NamedTuple):
+    """The numbers of a floating-point type.
+
+    Attributes
+    ----------
+    precision : int
+        Significant bits, the one that is not stored included.
+    max_exponent : int
+        Largest ``e`` for which ``2**e`` is a number.
+    min_exponent : int
+        Smallest ``e`` for which ``2**e`` is a number, a subnormal one if there are any.
+    largest : float
+        The largest finite number.
+    """
+
+    precision: int
+    max_exponent: int
+    min_exponent: int
+    largest: float
 
 
 @record(eq=True)
@@ -98,9 +126,25 @@ class DType:
         return self.kind is Kind.COMPLEX
 
     @property
+    def is_small(self) -> bool:
+        """Whether this is a float that NumPy does not have itself; it computes as float32."""
+        return self.name in _SMALL
+
+    @property
+    def is_storage(self) -> bool:
+        """Whether numbers of this type are only kept and converted: 8-bit floats."""
+        return self.kind is Kind.FLOAT and self.size_bytes == 1
+
+    @property
+    def float_format(self) -> FloatFormat:
+        """What numbers a real floating-point type has."""
+        return _FORMATS[self.name]
+
+    @property
     def numpy(self) -> np.dtype[np.generic]:
         """The NumPy dtype, in native byte order."""
-        return _NUMPY[self.name]
+        found = _NUMPY.get(self.name)
+        return _import_small(self.name) if found is None else found
 
     @property
     def component(self) -> DType:
@@ -122,6 +166,11 @@ float32 = DType("float32", Kind.FLOAT, 4, "f4", "float", "R_32F", "s")
 float64 = DType("float64", Kind.FLOAT, 8, "f8", "double", "R_64F", "d")
 complex64 = DType("complex64", Kind.COMPLEX, 8, "c8", "", "C_32F", "c")
 complex128 = DType("complex128", Kind.COMPLEX, 16, "c16", "", "C_64F", "z")
+# As values these are their bits.
+bfloat16 = DType("bfloat16", Kind.FLOAT, 2, "bfloat16", "i16", "R_16BF")
+float8_e4m3fn = DType("float8_e4m3fn", Kind.FLOAT, 1, "float8_e4m3fn", "i8", "R_8F_E4M3")
+float8_e5m2 = DType("float8_e5m2", Kind.FLOAT, 1, "float8_e5m2", "i8", "R_8F_E5M2")
+float8_e8m0fnu = DType("float8_e8m0fnu", Kind.FLOAT, 1, "float8_e8m0fnu", "i8", "R_8F_UE8M0")
 
 ALL_DTYPES: tuple[DType, ...] = (
     bool_,
@@ -140,8 +189,59 @@ ALL_DTYPES: tuple[DType, ...] = (
     complex128,
 )
 
+SMALL_FLOATS: tuple[DType, ...] = (bfloat16, float8_e4m3fn, float8_e5m2, float8_e8m0fnu)
+"""The floats that NumPy has through ``ml_dtypes`` only."""
+
+_FORMATS = {
+    "float8_e8m0fnu": FloatFormat(1, 127, -127, 2.0**127),
+    "float8_e5m2": FloatFormat(3, 15, -16, 57344.0),
+    "float8_e4m3fn": FloatFormat(4, 8, -9, 448.0),
+    "bfloat16": FloatFormat(8, 127, -133, (2.0 - 2.0**-7) * 2.0**127),
+    "float16": FloatFormat(11, 15, -24, 65504.0),
+    "float32": FloatFormat(24, 127, -149, (2.0 - 2.0**-23) * 2.0**127),
+    "float64": FloatFormat(53, 1023, -1074, sys.float_info.max),
+}
+
 _NUMPY = {row.name: np.dtype(row.name) for row in ALL_DTYPES}
 _BY_NUMPY: dict[object, DType] = {row.numpy: row for row in ALL_DTYPES}
+_SMALL = {row.name: row for row in SMALL_FLOATS}
+
+
+def _import_small(name: str) -> np.dtype[np.generic]:
+    """Return the NumPy dtype of one of the small floats."""
+    found: np.dtype[np.generic] = np.dtype(getattr(import_module("ml_dtypes"), name))
+    _NUMPY[name] = found
+    _BY_NUMPY[found] = _SMALL[name]
+    return found
+
+
+def numpy_dtype(dtype: DTypeLike) -> np.dtype[np.generic]:
+    """Return the NumPy dtype that anything names, the small floats included.
+
+    Parameters
+    ----------
+    dtype : numpy.dtype or dtype-like
+        For example ``numpy.float32``, ``"f4"`` or ``"bfloat16"``.
+
+    Returns
+    -------
+    numpy.dtype
+        The dtype.
+
+    Raises
+    ------
+    DTypeError
+        If it is no dtype.
+    """
+    if isinstance(dtype, str) and dtype in _SMALL:
+        return _SMALL[dtype].numpy
+    try:
+        return np.dtype(dtype)
+    except (TypeError, ValueError) as cause:
+        raise DTypeError(
+            f"{dtype!r} is not a dtype",
+            help="pass a NumPy dtype such as numpy.float32, or its name as a string",
+        ) from cause
 
 
 def from_numpy(dtype: DTypeLike) -> DType:
@@ -169,17 +269,15 @@ def from_numpy(dtype: DTypeLike) -> DType:
     """
     try:
         found = _BY_NUMPY.get(dtype)
-        if found is None:
-            found = _BY_NUMPY.get(np.dtype(dtype))
-    except TypeError as cause:
-        raise DTypeError(
-            f"{dtype!r} is not a dtype",
-            help="pass a NumPy dtype such as numpy.float32, or its name as a string",
-        ) from cause
+    except TypeError:  # not hashable
+        found = None
+    plain = numpy_dtype(dtype) if found is None else None
+    if plain is not None:
+        found = _BY_NUMPY.get(plain) or _SMALL.get(plain.name)
     if found is None:
         names = ", ".join(row.name for row in ALL_DTYPES)
         raise DTypeError(
-            f"arrays of dtype {np.dtype(dtype)} are not supported",
+            f"arrays of dtype {plain} are not supported",
             detail=f"expected one of: {names}, in native byte order",
             help="convert with a.astype(...) first",
         )
@@ -210,13 +308,7 @@ def storage_dtype(dtype: DTypeLike) -> np.dtype[np.generic]:
     >>> storage_dtype("f4")
     dtype('float32')
     """
-    try:
-        found = np.dtype(dtype)
-    except (TypeError, ValueError) as cause:
-        raise DTypeError(
-            f"{dtype!r} is not a dtype",
-            help="pass a NumPy dtype such as numpy.float32, or its name as a string",
-        ) from cause
+    found = numpy_dtype(dtype)
     if found.hasobject:
         raise DTypeError(
             f"arrays of dtype {found} cannot be stored on a device",
@@ -224,3 +316,55 @@ def storage_dtype(dtype: DTypeLike) -> np.dtype[np.generic]:
             help="convert with a.astype(...) first",
         )
     return found
+
+
+def keeps_values(source: DType, target: DType) -> bool:
+    """Return whether a real type has every number that another one has.
+
+    Parameters
+    ----------
+    source, target : DType
+        Where numbers come from, and what they become.
+    """
+    if source == target or source.is_bool:
+        return True
+    if target.is_bool or (source.is_float and not target.is_float):
+        return False
+    if source.is_float:
+        given, wanted = source.float_format, target.float_format
+        return (
+            given.precision <= wanted.precision
+            and given.max_exponent <= wanted.max_exponent
+            and given.min_exponent >= wanted.min_exponent
+        )
+    magnitude = source.bits - source.is_signed
+    if target.is_float:
+        wanted = target.float_format
+        return magnitude <= min(wanted.precision, wanted.max_exponent)
+    return magnitude <= target.bits - target.is_signed and source.is_signed <= target.is_signed
+
+
+@cache
+def promote(left: DType, right: DType) -> DType:
+    """Return the common type of two types.
+
+    NumPy's, where it has both types. A small float absorbs integers, as literals are; with another
+    float it meets in the smallest type that has the numbers of both.
+
+    Parameters
+    ----------
+    left, right : DType
+        The types.
+
+    Examples
+    --------
+    >>> promote(int64, float32), promote(bfloat16, int64), promote(bfloat16, float16)
+    (float64, bfloat16, float32)
+    """
+    if not (left.is_small or right.is_small):
+        return from_numpy(np.promote_types(left.numpy, right.numpy))
+    for one, other in ((left, right), (right, left)):
+        if one.is_complex or not (other.is_float or other.is_complex):
+            return one
+    common = (left, right, float32)
+    return next(row for row in common if keeps_values(left, row) and keeps_values(right, row))

@@ -130,6 +130,7 @@ def processor_properties() -> DeviceProperties:
         compute_capability=(9, 0),
         is_cpu=True,
         attributes=attributes,
+        extra_dtypes=frozenset({"bfloat16", "float8"}),
     )
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pygpulib._record import record
 from pygpulib.core import dtypes
+from pygpulib.core.dtypes import DType
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.rewrite import walk
 
@@ -172,7 +173,8 @@ def _find_widenings(function: ir.Function) -> tuple[Span | None, ...]:
         for op in walk(function.body)
         if isinstance(op, ir.Cast)
         and op.result.type == dtypes.float64
-        and op.operand.type in (dtypes.float16, dtypes.float32)
+        and isinstance(op.operand.type, DType)
+        and op.operand.type.is_float
     }
     return tuple(found)
 

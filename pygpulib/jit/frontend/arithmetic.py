@@ -183,6 +183,11 @@ def real(
     folded = _fold(ctx, operator, left, right, dtype)
     if folded is not None:
         return folded
+    if dtype is dtypes.bfloat16 and operator in (ast.FloorDiv, ast.Mod, ast.Pow):
+        # Of several steps, only the result is rounded.
+        left = inference.cast(ctx, left, dtypes.float32)
+        result = real(ctx, operator, left, _narrowed(ctx, right), node)
+        return inference.cast(ctx, result, dtype)
     if operator is ast.Pow:
         return _power(ctx, left, right, dtype, node)
     left, right = inference.cast(ctx, left, dtype), inference.cast(ctx, right, dtype)
@@ -194,6 +199,11 @@ def real(
     if dtype is dtypes.int64 and _keeps_sign(ctx, operator, left, right):
         ctx.nonnegative.add(value)
     return Number(value)
+
+
+def _narrowed(ctx: Context, number: Number) -> Number:
+    """Return an operand of a bfloat16 as float32; literal exponents stay what they are."""
+    return number if number.literal is not None else inference.cast(ctx, number, dtypes.float32)
 
 
 def _on_whole_numbers(
@@ -241,7 +251,7 @@ def _fold(
 ) -> Number | None:
     """Return the constant result of two literals, or None where run time decides."""
     a, b = left.literal, right.literal
-    if a is None or b is None or dtype in (dtypes.float16, dtypes.float32):
+    if a is None or b is None or (dtype.is_float and dtype is not dtypes.float64):
         return None
     if dtype.is_float:
         a, b = float(a), float(b)

@@ -123,7 +123,7 @@ def _array(
 
 
 def _takes(kind: AtomicKind, dtype: DType) -> bool:
-    if dtype.is_complex:
+    if dtype.is_complex or dtype.is_storage:
         return False
     if kind in _COUNTING:
         return dtype.is_integer and not dtype.is_signed

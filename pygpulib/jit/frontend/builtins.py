@@ -85,7 +85,7 @@ def _complex(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> 
         real = inference.constant(ctx, 0.0, dtypes.float64)
     given = [real] if imag is None else [real, imag]
     parts = numbers(ctx, "complex", given, node)
-    single = all(part.dtype in (dtypes.float16, dtypes.float32) for part in parts)
+    single = all(part.dtype.is_float and part.dtype is not dtypes.float64 for part in parts)
     dtype = dtypes.complex64 if single else dtypes.complex128
     if imag is None:
         return inference.as_complex(ctx, parts[0], dtype)

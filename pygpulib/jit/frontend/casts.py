@@ -9,7 +9,7 @@ import numpy as np
 
 from pygpulib._record import replace
 from pygpulib.core import dtypes
-from pygpulib.core.dtypes import DType
+from pygpulib.core.dtypes import DType, numpy_dtype
 from pygpulib.errors import DTypeError, KernelTypeError
 from pygpulib.jit import types
 from pygpulib.jit.elements import Element, TimeLayout, element_of
@@ -30,8 +30,8 @@ def _dtype(
         assert given is not None
         calls.fail_types(ctx, "numpy.dtype", [given], node)
     try:
-        return Object(np.dtype(wanted))
-    except TypeError:
+        return Object(numpy_dtype(wanted))
+    except DTypeError:
         ctx.fail(
             KernelTypeError,
             f"numpy.dtype does not take {inference.describe(given)}",

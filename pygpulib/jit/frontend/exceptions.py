@@ -17,7 +17,7 @@ from pygpulib.jit.frontend.values import Object
 from pygpulib.jit.ir import ops as ir
 
 # So few digits give no more than these types hold.
-_SHORT = {dtypes.float16: ".4g", dtypes.float32: ".8g"}
+_SHORT = {dtypes.bfloat16: ".4g", dtypes.float16: ".4g", dtypes.float32: ".8g"}
 
 
 def compile_raise(ctx: Context, node: ast.Raise) -> None:

@@ -11,8 +11,6 @@ import math
 from functools import cache
 from types import ModuleType
 
-import numpy as np
-
 from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
 from pygpulib.errors import KernelTypeError
@@ -42,6 +40,7 @@ from pygpulib.jit.frontend.values import (
     type_of,
 )
 from pygpulib.jit.ir import ops as ir
+from pygpulib.jit.ir.arithmetic import constant as fold_constant
 from pygpulib.jit.ir.builder import wrap_integer
 from pygpulib.jit.ir.ops import AddressSpace
 
@@ -50,13 +49,15 @@ from pygpulib.jit.ir.ops import AddressSpace
 
 @cache
 def promote(left: DType, right: DType) -> DType:
-    """Return NumPy's common dtype of two dtypes; numba unifies variables the same way."""
-    return dtypes.from_numpy(np.promote_types(left.numpy, right.numpy))
+    """Return the dtype of a variable that is of one dtype or the other."""
+    return dtypes.promote(left, right)
 
 
 @cache
 def widen(dtype: DType) -> DType:
     """Return the dtype in which numbers of a dtype compute: 64 bits for integers and bool."""
+    if dtype.is_storage:
+        return dtypes.float32
     if dtype.is_integer or dtype.is_bool:
         return dtypes.int64 if dtype.is_signed or dtype.is_bool else dtypes.uint64
     return dtype
@@ -65,6 +66,8 @@ def widen(dtype: DType) -> DType:
 @cache
 def promote_arithmetic(left: DType, right: DType) -> DType:
     """Return the dtype of a sum: ``int64``, or ``uint64`` of two unsigned integers; else common."""
+    if left.is_storage or right.is_storage:
+        return promote(widen(left), widen(right))
     common = promote(left, right)
     if all(dtype.is_integer or dtype.is_bool for dtype in (left, right)):
         both_unsigned = widen(left) is widen(right) is dtypes.uint64
@@ -86,7 +89,7 @@ def promote_binary(operator: type[ast.operator], left: DType, right: DType) -> D
     if operator in (ast.FloorDiv, ast.Mod) and common.is_complex:
         return None
     if operator is ast.Pow and left.is_float and right.is_integer:
-        common = left
+        common = widen(left)
     if operator in (ast.FloorDiv, ast.Mod, ast.Pow) and common is dtypes.float16:
         return dtypes.float32
     return common
@@ -97,6 +100,10 @@ def promote_compared(left: DType, right: DType) -> DType:
     """Return the dtype in which two numbers are compared; int64 with uint64 is up to the caller."""
     if left.is_bool and right.is_bool:
         return dtypes.uint8
+    if any(dtype.is_integer or dtype.is_bool for dtype in (left, right)) and (
+        left.is_small or right.is_small
+    ):
+        return dtypes.float64  # which does not round the integer
     common = promote(left, right)
     if all(dtype.is_integer or dtype.is_bool for dtype in (left, right)):
         return dtypes.int64 if common.is_float else common
@@ -183,8 +190,7 @@ def constant(ctx: Context, value: bool | float, dtype: DType) -> Number:
     elif dtype is dtypes.float64:
         value = float(value)
     else:
-        with np.errstate(all="ignore"):
-            value = float(dtype.numpy.type(value))
+        value = float(fold_constant(value, dtype)[0])
     return Number(ctx.builder.constant(value, dtype), value)
 
 

@@ -6,8 +6,6 @@ float32: the result is rounded to float16 where it is stored or cast.
 
 from __future__ import annotations
 
-import numpy as np
-
 from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
 from pygpulib.jit.ir.intrinsic import Rule, Signature
@@ -98,10 +96,12 @@ def reverse_bits(operands: tuple[DType, ...]) -> Signature | None:
 
 
 def choice(operands: tuple[DType, ...]) -> Signature | None:
-    """Type the choice of one of two numbers; they meet in NumPy's common type."""
+    """Type the choice of one of two numbers; they meet in their common type."""
     if len(operands) != 2 or any(operand.is_complex for operand in operands):
         return None
-    dtype = dtypes.from_numpy(np.result_type(*(operand.numpy for operand in operands)))
+    dtype = dtypes.promote(*operands)
+    if dtype.is_small:
+        dtype = dtypes.float32
     return Signature((dtype, dtype), (dtype,))
 
 

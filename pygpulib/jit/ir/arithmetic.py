@@ -11,8 +11,9 @@ from typing import Any, Literal, assert_never
 
 import numpy as np
 
-from pygpulib.core.dtypes import DType
+from pygpulib.core.dtypes import DType, from_numpy
 from pygpulib.jit.ir.ops import BinaryKind, CompareKind, UnaryKind
+from pygpulib.jit.ir.small_floats import is_small, narrow
 
 Lanes = np.ndarray[Any, np.dtype[Any]]
 """One value per lane."""
@@ -31,6 +32,8 @@ def apply_unary(kind: UnaryKind, x: Lanes) -> Lanes:
     x : ndarray
         The operand.
     """
+    if is_small(x.dtype):
+        return _round_like(x, apply_unary(kind, x.astype(np.float32)))
     match kind:
         case UnaryKind.NEGATE:
             return np.asarray(-x)
@@ -53,6 +56,8 @@ def apply_compare(kind: CompareKind, x: Lanes, y: Lanes) -> Lanes:
     x, y : ndarray
         Operands of one dtype.
     """
+    if is_small(x.dtype):
+        x, y = x.astype(np.float32), y.astype(np.float32)
     match kind:
         case CompareKind.EQ:
             return np.asarray(x == y)
@@ -81,6 +86,8 @@ def apply_binary(kind: BinaryKind, x: Lanes, y: Lanes) -> Lanes:
     x, y : ndarray
         Operands of one dtype.
     """
+    if is_small(x.dtype):
+        return _round_like(x, apply_binary(kind, x.astype(np.float32), y.astype(np.float32)))
     match kind:
         case BinaryKind.ADD:
             return np.asarray(x + y)
@@ -96,6 +103,11 @@ def apply_binary(kind: BinaryKind, x: Lanes, y: Lanes) -> Lanes:
             return _divide_float(kind, x, y) if x.dtype.kind == "f" else _divide_int(kind, x, y)
         case _:
             return _apply_bits(kind, x, y)
+
+
+def _round_like(x: Lanes, result: Lanes) -> Lanes:
+    """Round what was computed as float32 to the small type of an operand."""
+    return narrow(result, from_numpy(x.dtype))
 
 
 def _apply_bits(
@@ -179,6 +191,10 @@ def apply_cast(x: Lanes, dtype: DType) -> Lanes:
     dtype : DType
         The type of the result.
     """
+    if dtype.is_small:
+        return narrow(x, dtype)
+    if is_small(x.dtype):
+        x = x.astype(np.float32)
     if dtype.is_bool:
         return np.asarray(x != 0)
     if x.dtype.kind != "f" or dtype.is_float:
@@ -226,4 +242,6 @@ def constant(value: bool | float, dtype: DType, count: int = 1) -> Lanes:
     count : int
         How many lanes.
     """
+    if dtype.is_small:
+        return narrow(np.full(count, value, np.float64), dtype)
     return np.full(count, value, dtype.numpy)

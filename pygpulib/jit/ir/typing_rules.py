@@ -138,10 +138,8 @@ def _check_const(op: ir.Const) -> None:
         is_legal = type(value) is int and low <= value < low + (1 << dtype.bits)
     expect(is_legal, f"{value!r} is no constant of type {dtype}")
     if dtype.is_float and math.isfinite(value):
-        expect(abs(value) <= _LARGEST[dtype.name], f"{value!r} is too large for {dtype}")
+        expect(abs(value) <= dtype.float_format.largest, f"{value!r} is too large for {dtype}")
 
-
-_LARGEST = {"float16": 65504.0, "float32": (2.0 - 2.0**-23) * 2.0**127, "float64": math.inf}
 
 _BIT_KINDS = (ir.BinaryKind.AND, ir.BinaryKind.OR, ir.BinaryKind.XOR)
 _SHIFT_KINDS = (ir.BinaryKind.SHIFT_LEFT, ir.BinaryKind.SHIFT_RIGHT)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from pygpulib.core.dtypes import DType
+from pygpulib.core.dtypes import DType, keeps_values
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.arithmetic import (
     Lanes,
@@ -230,23 +230,6 @@ def _equal_of_cast(op: ir.Cast, definitions: Definitions) -> ir.Value | ir.Op | 
     assert isinstance(second, DType)
     assert isinstance(third, DType)
     cuts_twice = all(t.is_integer for t in (first, second, third)) and third.bits <= second.bits
-    if not (_is_lossless(first, second) or cuts_twice):
+    if not (keeps_values(first, second) or cuts_twice):
         return None
     return inner.operand if first == third else ir.Cast(inner.operand, op.result, span=op.span)
-
-
-_MANTISSA_BITS = {"float16": 11, "float32": 24, "float64": 53}
-
-
-def _is_lossless(source: DType, target: DType) -> bool:
-    """Return whether a conversion keeps every value of the source type."""
-    if source == target or source.is_bool:
-        return True
-    if target.is_bool or (source.is_float and not target.is_float):
-        return False
-    if source.is_float:
-        return target.bits > source.bits
-    magnitude = source.bits - source.is_signed
-    if target.is_float:
-        return magnitude <= _MANTISSA_BITS[target.name]
-    return magnitude <= target.bits - target.is_signed and source.is_signed <= target.is_signed

@@ -27,8 +27,8 @@ def test_limits_have_cudas_names():
     assert (device.MAX_GRID_DIM_X, device.MAX_BLOCK_DIM_Z) == (2**31 - 1, 64)
     assert device.MULTIPROCESSOR_COUNT >= 1
     assert device.supports_float16
-    assert not device.supports_bfloat16
-    assert not device.supports_fp8
+    assert device.supports_bfloat16
+    assert device.supports_fp8
     with pytest.raises(AttributeError, match=r"^'Device' object has no attribute 'NO_SUCH'$"):
         device.NO_SUCH  # noqa: B018
 

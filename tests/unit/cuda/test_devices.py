@@ -18,8 +18,8 @@ def test_the_cpu_is_available():
     assert devices.current_backend() == "cpu"
     assert devices.get_current_device().is_cpu
     assert devices.is_float16_supported()
-    assert not devices.is_bfloat16_supported()
-    assert not devices.is_fp8_supported()
+    assert devices.is_bfloat16_supported()
+    assert devices.is_fp8_supported()
 
 
 def test_gpus_is_a_list_of_devices():

@@ -83,6 +83,8 @@ def _dtype(op: ir.Atomic) -> DType:
 
 def _can_reduce(op: ir.Atomic) -> bool:
     dtype = _dtype(op)
+    if dtype.is_small:
+        return False  # no instruction adds them
     return op.kind in _REDUCTIONS and (dtype.is_integer or op.kind is AtomicKind.ADD)
 
 

@@ -236,7 +236,10 @@ def _is_supported(argument: types.Type, parameter: types.Type, layouts: ObjectLa
             return isinstance(argument.element, DType)
         case types.ScalarType(source), types.ScalarType(target):
             # Converting a float16 takes a function of the run-time library.
-            is_plain = not target.is_complex and float16 not in (source, target)
+            is_plain = not (target.is_complex or source.is_small or target.is_small)
+            is_plain = is_plain and float16 not in (source, target)
+            # What a float that is too large becomes as an integer, Python says.
+            is_plain = is_plain and (target.is_float or not source.is_float)
             is_read = source.is_bool or source in (int64, float64) or source in layouts.scalars
             return is_plain and is_read
         case _:

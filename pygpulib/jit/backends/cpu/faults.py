@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from pygpulib.core.dtypes import DType, int64
-from pygpulib.jit.backends.llvm.text import register_type, scalar_type
+from pygpulib.core.dtypes import DType, float64, int64
+from pygpulib.jit.backends.llvm.text import register_type
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.passes.find_lane_shapes import LINEAR_AXIS
 
@@ -92,6 +92,5 @@ def lane_word(gang: Gang, value: ir.Value, lane: str) -> str:
         return code.emit(f"ptrtoint ptr {text} to i64")
     if not type_.is_float:
         return gang.arithmetic.cast(type_, int64, 0, text)
-    if scalar_type(type_) != "double":
-        text = code.emit(f"fpext {scalar_type(type_)} {text} to double")
+    text = gang.arithmetic.cast(type_, float64, 0, text)
     return code.emit(f"bitcast double {text} to i64")

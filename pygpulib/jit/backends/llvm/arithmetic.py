@@ -8,6 +8,7 @@ from typing import assert_never
 from pygpulib._record import record
 from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
+from pygpulib.jit.backends.llvm.small_floats import narrow, widen
 from pygpulib.jit.backends.llvm.text import (
     Code,
     constant,
@@ -63,11 +64,9 @@ class Arithmetic:
             return "fast "
         return "contract " if self.numeric.contract else ""
 
-    def _op(self, name: str, dtype: DType, width: int, left: str, right: str) -> str:
+    def operation(self, name: str, dtype: DType, width: int, left: str, right: str) -> str:
+        """Write an instruction of two operands of one type."""
         return self.code.emit(f"{name} {register_type(dtype, width)} {left}, {right}")
-
-    def _compare(self, name: str, dtype: DType, width: int, left: str, right: str) -> str:
-        return self._op(name, dtype, width, left, right)
 
     def select(self, type_: ir.Type, width: int, condition: str, left: str, right: str) -> str:
         """Write ``condition ? left : right`` with a condition per lane."""
@@ -85,14 +84,17 @@ class Arithmetic:
 
     def unary(self, kind: UnaryKind, dtype: DType, width: int, value: str) -> str:
         """Write a one-operand operation."""
+        if dtype.is_small:
+            wide = self.unary(kind, dtypes.float32, width, widen(self, dtype, width, value))
+            return narrow(self, dtype, width, wide)
         match kind:
             case UnaryKind.NEGATE if dtype.is_float:
                 return self.code.emit(f"fneg {register_type(dtype, width)} {value}")
             case UnaryKind.NEGATE:
-                return self._op("sub", dtype, width, self.number(0, dtype, width), value)
+                return self.operation("sub", dtype, width, self.number(0, dtype, width), value)
             case UnaryKind.NOT:
                 ones = self.number(True if dtype.is_bool else -1, dtype, width)
-                return self._op("xor", dtype, width, value, ones)
+                return self.operation("xor", dtype, width, value, ones)
             case UnaryKind.ABSOLUTE if dtype.is_float:
                 return self._overloaded("fabs", dtype, width, value)
             case UnaryKind.ABSOLUTE:
@@ -106,6 +108,9 @@ class Arithmetic:
 
     def compare(self, kind: CompareKind, dtype: ir.Type, width: int, left: str, right: str) -> str:
         """Write a comparison; the result is ``i1`` per lane."""
+        if isinstance(dtype, DType) and dtype.is_small:
+            left, right = (widen(self, dtype, width, value) for value in (left, right))
+            dtype = dtypes.float32
         if isinstance(dtype, DType) and dtype.is_float:
             name = "fcmp une" if kind is CompareKind.NE else f"fcmp o{kind.value}"
         elif kind in (CompareKind.EQ, CompareKind.NE):
@@ -119,10 +124,14 @@ class Arithmetic:
         self, kind: BinaryKind, dtype: DType, width: int, left: str, right: str, *, strict: bool
     ) -> str:
         """Write a two-operand operation."""
+        if dtype.is_small:
+            wide = [widen(self, dtype, width, value) for value in (left, right)]
+            result = self.binary(kind, dtypes.float32, width, *wide, strict=strict)
+            return narrow(self, dtype, width, result)
         if dtype.is_float:
             return self._float_binary(kind, dtype, width, left, right, strict=strict)
         if kind in _PLAIN_INT:
-            return self._op(_PLAIN_INT[kind], dtype, width, left, right)
+            return self.operation(_PLAIN_INT[kind], dtype, width, left, right)
         if kind in _INT_EXTREMES:
             name = _INT_EXTREMES[kind][dtype.is_signed]
             return self._overloaded(name, dtype, width, left, right)
@@ -135,7 +144,7 @@ class Arithmetic:
     ) -> str:
         if kind in _PLAIN_FLOAT:
             flags = self._flags(strict=strict)
-            return self._op(f"{_PLAIN_FLOAT[kind]} {flags}", dtype, width, left, right)
+            return self.operation(f"{_PLAIN_FLOAT[kind]} {flags}", dtype, width, left, right)
         if kind is BinaryKind.MINIMUM:
             return self._overloaded("minnum", dtype, width, left, right)
         if kind is BinaryKind.MAXIMUM:
@@ -152,9 +161,9 @@ class Arithmetic:
         """CPython's float modulo: C's remainder, moved to the divisor's sign."""
         remainder, wrong_sign = self._signed_remainder(dtype, width, left, right)
         zero = self.number(0.0, dtype, width)
-        is_zero = self._op("fcmp oeq", dtype, width, remainder, zero)
+        is_zero = self.operation("fcmp oeq", dtype, width, remainder, zero)
         signed_zero = self._overloaded("copysign", dtype, width, zero, right)
-        moved = self._op("fadd", dtype, width, remainder, right)
+        moved = self.operation("fadd", dtype, width, remainder, right)
         result = self.select(dtype, width, wrong_sign, moved, remainder)
         return self.select(dtype, width, is_zero, signed_zero, result)
 
@@ -162,9 +171,9 @@ class Arithmetic:
         """C's remainder, and whether it is not zero and differs in sign from the divisor."""
         remainder = self.remainder(dtype, width, left, right)
         zero = self.number(0.0, dtype, width)
-        is_negative = self._op("fcmp olt", dtype, width, remainder, zero)
-        is_positive = self._op("fcmp ogt", dtype, width, remainder, zero)
-        by_negative = self._op("fcmp olt", dtype, width, right, zero)
+        is_negative = self.operation("fcmp olt", dtype, width, remainder, zero)
+        is_positive = self.operation("fcmp ogt", dtype, width, remainder, zero)
+        by_negative = self.operation("fcmp olt", dtype, width, right, zero)
         mask = register_type(dtypes.bool_, width)
         wrong = self.code.emit(
             f"select {mask} {by_negative}, {mask} {is_positive}, {mask} {is_negative}"
@@ -175,36 +184,36 @@ class Arithmetic:
         """CPython's float floor division, exact where the plain quotient would round up."""
         remainder, wrong_sign = self._signed_remainder(dtype, width, left, right)
         zero, one = self.number(0.0, dtype, width), self.number(1.0, dtype, width)
-        difference = self._op("fsub", dtype, width, left, remainder)
-        quotient = self._op("fdiv", dtype, width, difference, right)
-        lower = self._op("fsub", dtype, width, quotient, one)
+        difference = self.operation("fsub", dtype, width, left, remainder)
+        quotient = self.operation("fdiv", dtype, width, difference, right)
+        lower = self.operation("fsub", dtype, width, quotient, one)
         quotient = self.select(dtype, width, wrong_sign, lower, quotient)
         floored = self._overloaded("floor", dtype, width, quotient)
-        rest = self._op("fsub", dtype, width, quotient, floored)
-        is_low = self._op("fcmp ogt", dtype, width, rest, self.number(0.5, dtype, width))
-        raised = self._op("fadd", dtype, width, floored, one)
+        rest = self.operation("fsub", dtype, width, quotient, floored)
+        is_low = self.operation("fcmp ogt", dtype, width, rest, self.number(0.5, dtype, width))
+        raised = self.operation("fadd", dtype, width, floored, one)
         result = self.select(dtype, width, is_low, raised, floored)
-        plain = self._op("fdiv", dtype, width, left, right)
+        plain = self.operation("fdiv", dtype, width, left, right)
         # A quotient of zero takes the sign that the true quotient has.
         signed_zero = self._overloaded("copysign", dtype, width, zero, plain)
-        is_zero = self._op("fcmp oeq", dtype, width, quotient, zero)
+        is_zero = self.operation("fcmp oeq", dtype, width, quotient, zero)
         result = self.select(dtype, width, is_zero, signed_zero, result)
-        by_zero = self._op("fcmp oeq", dtype, width, right, zero)
+        by_zero = self.operation("fcmp oeq", dtype, width, right, zero)
         return self.select(dtype, width, by_zero, plain, result)
 
     def _shift(self, kind: BinaryKind, dtype: DType, width: int, left: str, count: str) -> str:
         """Shift by a count that may be anything."""
         limit = self.number(dtype.bits, dtype, width)
-        in_range = self._op("icmp ult", dtype, width, count, limit)
+        in_range = self.operation("icmp ult", dtype, width, count, limit)
         zero = self.number(0, dtype, width)
         if kind is BinaryKind.SHIFT_RIGHT and dtype.is_signed:
             most = self.number(dtype.bits - 1, dtype, width)
             clamped = self.select(dtype, width, in_range, count, most)
-            return self._op("ashr", dtype, width, left, clamped)
+            return self.operation("ashr", dtype, width, left, clamped)
         clamped = self.select(dtype, width, in_range, count, zero)
         name = "shl" if kind is BinaryKind.SHIFT_LEFT else "lshr"
         return self.select(
-            dtype, width, in_range, self._op(name, dtype, width, left, clamped), zero
+            dtype, width, in_range, self.operation(name, dtype, width, left, clamped), zero
         )
 
     # ------------------------------------------------------------------------ integer division
@@ -213,30 +222,30 @@ class Arithmetic:
         """Integer division in all its flavours; total, as the hardware's is not."""
         zero = self.number(0, dtype, width)
         one = self.number(1, dtype, width)
-        by_zero = self._op("icmp eq", dtype, width, right, zero)
+        by_zero = self.operation("icmp eq", dtype, width, right, zero)
         divisor = self.select(dtype, width, by_zero, one, right)
         by_minus_one = negated = zero
         if dtype.is_signed:
             # The most negative number by -1 traps: divide by 1 and negate, which wraps.
             minus_one = self.number(-1, dtype, width)
-            by_minus_one = self._op("icmp eq", dtype, width, right, minus_one)
+            by_minus_one = self.operation("icmp eq", dtype, width, right, minus_one)
             divisor = self.select(dtype, width, by_minus_one, one, divisor)
-            negated = self._op("sub", dtype, width, zero, left)
+            negated = self.operation("sub", dtype, width, zero, left)
         quotient = self.divide_safely(dtype, width, left, divisor)
-        product = self._op("mul", dtype, width, quotient, divisor)
-        remainder = self._op("sub", dtype, width, left, product)
+        product = self.operation("mul", dtype, width, quotient, divisor)
+        remainder = self.operation("sub", dtype, width, left, product)
         wants_quotient = kind is BinaryKind.FLOOR_DIVIDE
         if dtype.is_signed and kind is not BinaryKind.REMAINDER:
-            signs = self._op("xor", dtype, width, remainder, divisor)
-            is_wrong = self._op("icmp slt", dtype, width, signs, zero)
-            is_rest = self._op("icmp ne", dtype, width, remainder, zero)
+            signs = self.operation("xor", dtype, width, remainder, divisor)
+            is_wrong = self.operation("icmp slt", dtype, width, signs, zero)
+            is_rest = self.operation("icmp ne", dtype, width, remainder, zero)
             mask = register_type(dtypes.bool_, width)
             adjust = self.code.emit(f"and {mask} {is_wrong}, {is_rest}")
             if wants_quotient:
-                lower = self._op("sub", dtype, width, quotient, one)
+                lower = self.operation("sub", dtype, width, quotient, one)
                 quotient = self.select(dtype, width, adjust, lower, quotient)
             else:
-                moved = self._op("add", dtype, width, remainder, divisor)
+                moved = self.operation("add", dtype, width, remainder, divisor)
                 remainder = self.select(dtype, width, adjust, moved, remainder)
         result = quotient if wants_quotient else remainder
         if dtype.is_signed and wants_quotient:
@@ -247,7 +256,7 @@ class Arithmetic:
         """Write the truncated quotient by a divisor that is known to be neither 0 nor -1."""
         signed = "s" if dtype.is_signed else "u"
         if not width or dtype.bits > 32:
-            return self._op(f"{signed}div", dtype, width, left, right)
+            return self.operation(f"{signed}div", dtype, width, left, right)
         # No SIMD unit divides integers; float64 holds them and the truncated quotient exactly.
         wide = register_type(dtypes.float64, width)
         narrow = register_type(dtype, width)
@@ -262,9 +271,18 @@ class Arithmetic:
         """Convert a number; see :class:`pygpulib.jit.ir.ops.Cast`."""
         if source == target:
             return value
+        if source.is_small:
+            single = widen(self, source, width, value)
+            return self.cast(dtypes.float32, target, width, single)
+        if target.is_small:
+            single = self._to_single(source, width, value)
+            return narrow(self, target, width, single)
+        return self._cast_plain(source, target, width, value)
+
+    def _cast_plain(self, source: DType, target: DType, width: int, value: str) -> str:
         if target.is_bool:
             name = "fcmp une" if source.is_float else "icmp ne"
-            return self._op(name, source, width, value, self.number(0, source, width))
+            return self.operation(name, source, width, value, self.number(0, source, width))
         if source.is_float and target.is_float:
             if target.bits == 16 and source.bits == 64:
                 value, source = self._round_to_odd(width, value), dtypes.float32
@@ -281,13 +299,39 @@ class Arithmetic:
             return self._convert("trunc", source, target, width, value)
         return self._convert("sext" if source.is_signed else "zext", source, target, width, value)
 
+    def _to_single(self, source: DType, width: int, value: str) -> str:
+        """Convert to float32 such that rounding once more to a smaller type is right."""
+        if source.is_integer:
+            if source.bits == 64:
+                value = self._keep_sticky(source, width, value)
+            value, source = self.cast(source, dtypes.float64, width, value), dtypes.float64
+        if source == dtypes.float64:
+            return self._round_to_odd(width, value)
+        return self.cast(source, dtypes.float32, width, value)
+
+    def _keep_sticky(self, source: DType, width: int, value: str) -> str:
+        """Let the last bit of an integer that a float64 holds tell of those that it does not."""
+        cut = self.number(0x7FF, source, width)
+        rest = self.operation("and", source, width, value, cut)
+        carried = self.operation("add", source, width, rest, cut)
+        sticky = self.operation("or", source, width, value, carried)
+        sticky = self.operation("and", source, width, sticky, self.number(~0x7FF, source, width))
+        size = value
+        if source.is_signed:
+            sign = self.operation("ashr", source, width, value, self.number(63, source, width))
+            size = self.operation("xor", source, width, value, sign)
+        is_long = self.operation(
+            "icmp ugt", source, width, size, self.number((1 << 53) - 1, source, width)
+        )
+        return self.select(source, width, is_long, sticky, value)
+
     def _convert(self, name: str, source: DType, target: DType, width: int, value: str) -> str:
         return self.code.emit(
             f"{name} {register_type(source, width)} {value} to {register_type(target, width)}"
         )
 
     def _round_to_odd(self, width: int, value: str) -> str:
-        """Round float64 to float32 so that rounding once more to float16 is right.
+        """Round float64 to float32 so that rounding once more to a smaller type is right.
 
         There is no direct conversion in hardware, and rounding to nearest twice is off where
         the first one lands on a tie: keep in the last bit that something was cut off.
@@ -297,12 +341,12 @@ class Arithmetic:
         back = self._convert("fpext", single, double, width, near)
         size = self._overloaded("fabs", double, width, value)
         near_size = self._overloaded("fabs", double, width, back)
-        is_above = self._op("fcmp ogt", double, width, near_size, size)
-        is_inexact = self._op("fcmp one", double, width, back, value)
+        is_above = self.operation("fcmp ogt", double, width, near_size, size)
+        is_inexact = self.operation("fcmp one", double, width, back, value)
         pattern = self.bitcast(single, bits, width, near)
-        lower = self._op("sub", bits, width, pattern, self.number(1, bits, width))
+        lower = self.operation("sub", bits, width, pattern, self.number(1, bits, width))
         cut = self.select(bits, width, is_above, lower, pattern)
-        odd = self._op("or", bits, width, cut, self.number(1, bits, width))
+        odd = self.operation("or", bits, width, cut, self.number(1, bits, width))
         return self.bitcast(bits, single, width, self.select(bits, width, is_inexact, odd, cut))
 
     def _float_to_int(self, source: DType, target: DType, width: int, value: str) -> str:
@@ -313,7 +357,9 @@ class Arithmetic:
             return signed
         unsigned = self._saturating("fptoui", source, dtypes.uint64, width, value)
         # In float16, the bound rounds to infinity, which is right: nothing smaller reaches it.
-        is_big = self._op("fcmp oge", source, width, value, self.number(2.0**63, source, width))
+        is_big = self.operation(
+            "fcmp oge", source, width, value, self.number(2.0**63, source, width)
+        )
         return self.select(target, width, is_big, unsigned, signed)
 
     def _saturating(self, name: str, source: DType, target: DType, width: int, value: str) -> str:

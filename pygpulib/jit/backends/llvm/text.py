@@ -14,6 +14,7 @@ import numpy as np
 
 from pygpulib.core.dtypes import DType
 from pygpulib.jit.ir import ops as ir
+from pygpulib.jit.ir.arithmetic import constant as fold_constant
 
 
 def scalar_type(type_: ir.Type) -> str:
@@ -43,6 +44,8 @@ def constant(value: bool | float, dtype: DType) -> str:
         return "true" if value else "false"
     if not dtype.is_float:
         return str(int(value))
+    if dtype.is_small:
+        return str(int(fold_constant(value, dtype).view(f"u{dtype.size_bytes}")[0]))
     if dtype.llvm == "half":
         with np.errstate(over="ignore"):
             bits = int(np.array(value, np.float16).view(np.uint16))
