@@ -15,6 +15,7 @@ from pygpulib.errors import ArgumentTypeError
 from pygpulib.jit.declarations import (
     SCALAR_NAMES,
     Array,
+    CPointer,
     NPDatetime,
     NPTimedelta,
     Optional,
@@ -38,6 +39,7 @@ from pygpulib.jit.types import (
     element_type,
     none,
     void,
+    voidptr,
 )
 
 if TYPE_CHECKING:
@@ -159,6 +161,7 @@ __all__ = [
     "ArrayType",
     "Boolean",
     "BooleanLiteral",
+    "CPointer",
     "Complex",
     "Float",
     "FunctionSignature",
@@ -199,4 +202,5 @@ __all__ = [
     "uint64",
     "unsigned_domain",
     "void",
+    "voidptr",
 ]

@@ -65,6 +65,7 @@ from pygpulib.jit.intrinsics.floating import fma
 from pygpulib.jit.intrinsics.hints import literal_unroll
 from pygpulib.jit.intrinsics.integer_math import brev, clz, ffs, popc
 from pygpulib.jit.intrinsics.memory import const, local, shared
+from pygpulib.jit.intrinsics.pointers import carray, farray
 from pygpulib.jit.intrinsics.roots import cbrt
 from pygpulib.jit.intrinsics.selection import selp
 from pygpulib.jit.intrinsics.sync import (
@@ -154,6 +155,7 @@ __all__ = [
     "blockDim",
     "blockIdx",
     "brev",
+    "carray",
     "cbrt",
     "cg",
     "close",
@@ -176,6 +178,7 @@ __all__ = [
     "event_elapsed_time",
     "extending",
     "external_stream",
+    "farray",
     "ffs",
     "fma",
     "fp16",

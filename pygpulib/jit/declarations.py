@@ -115,10 +115,11 @@ def _make_array_type(
             "arrays whose elements are not aligned in memory are not supported",
             help="pass np.require(a, requirements='A'), a copy that is aligned",
         )
-    return types.ArrayType(_element_of(parse_type(dtype)), ndim, layout, readonly)
+    return types.ArrayType(element_of_type(parse_type(dtype)), ndim, layout, readonly)
 
 
-def _element_of(type_: types.Type) -> Element:
+def element_of_type(type_: types.Type) -> Element:
+    """Return the elements of arrays of a type, or fail if there are none."""
     match type_:
         case types.ScalarType(dtype):
             return dtype
@@ -154,6 +155,11 @@ def _make_optional_type(inner: object) -> types.OptionalType:
 
 
 def _make_date_type(unit: str) -> types.TimeType:
+def _make_pointer_type(dtype: object) -> types.PointerType:
+    """Return the type of the address of elements of a type, which is passed as an integer."""
+    return types.PointerType(element_of_type(parse_type(dtype)))
+
+
     """Return the type of dates with a unit, such as ``"s"``."""
     return types.TimeType(TimeLayout("M", *np.datetime_data(np.dtype(f"M8[{unit}]"))))
 
@@ -165,6 +171,7 @@ def _make_span_type(unit: str) -> types.TimeType:
 
 Optional = TypeConstructor(types.OptionalType, _make_optional_type)
 NPDatetime = TypeConstructor(types.TimeType, _make_date_type, lambda time: time.layout.kind == "M")
+CPointer = TypeConstructor(types.PointerType, _make_pointer_type)
 NPTimedelta = TypeConstructor(types.TimeType, _make_span_type, lambda time: time.layout.kind == "m")
 
 
@@ -175,6 +182,7 @@ _CONSTRUCTORS: dict[str, Callable[..., types.Type]] = {
     "Optional": Optional,
     "optional": Optional,
     "NPDatetime": NPDatetime,
+    "CPointer": CPointer,
     "NPTimedelta": NPTimedelta,
 }
 
@@ -184,6 +192,7 @@ _NAMES: dict[str, object] = {
     "void": types.void,
     "none": types.none,
     "float": types.float64,
+    "voidptr": types.voidptr,
     "int": types.int64,
     "complex": types.complex128,
 }

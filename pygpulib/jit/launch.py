@@ -184,9 +184,8 @@ def _words(type_: types.Type, value: object) -> Iterator[int]:
                 yield from _words(item, part)
         case types.NoneType() | types.ClassType():
             return
-        case types.RecordType():
-            assert isinstance(value, np.void | ndarray)
-            yield address_of_record(value) if isinstance(value, np.void) else value.address
+        case types.RecordType() | types.PointerType():
+            yield _address(value)
         case types.TimeType():
             yield int(np.asarray(value).astype(type_.layout.numpy).view(np.int64)) & _MASK
         case types.EnumType(cls):
@@ -196,6 +195,15 @@ def _words(type_: types.Type, value: object) -> Iterator[int]:
             yield from [0] * len(inner.flat()) if value is None else _words(inner, value)
         case _:
             raise AssertionError(type_)
+
+
+def _address(value: object) -> int:
+    """Return the address of a record, or the one that an integer is."""
+    if isinstance(value, np.void):
+        return address_of_record(value)
+    if isinstance(value, ndarray):
+        return value.address
+    return int(value) & _MASK  # type: ignore[call-overload,no-any-return]
 
 
 def _scalar_words(dtype: DType, value: object) -> Iterator[int]:

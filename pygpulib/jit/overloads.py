@@ -78,6 +78,8 @@ def find_conversion(source: types.Type, target: types.Type) -> Conversion | None
             ]
             known = [part for part in parts if part is not None]
             return max(known, default=Conversion.EXACT) if len(known) == len(parts) else None
+        case types.ScalarType(dtype), types.PointerType() if dtype.is_integer and dtype.bits == 64:
+            return Conversion.SAFE
         case types.NoneType(), types.OptionalType():
             return Conversion.PROMOTE
         case _, types.OptionalType(inner) if not isinstance(source, types.OptionalType):

@@ -212,6 +212,27 @@ class RecordType(Type):
 
 
 @record(eq=True)
+class PointerType(Type):
+    """The address of elements in memory, which is passed as an integer.
+
+    ``element`` is None where it does not say what lies there.
+    """
+
+    element: Element | None
+    space: ir.AddressSpace = ir.AddressSpace.GLOBAL
+
+    def __str__(self) -> str:
+        return "voidptr" if self.element is None else f"{self.element}*"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def flat(self) -> tuple[ir.Type, ...]:
+        """Itself."""
+        return (ir.Pointer(self.space),)
+
+
+@record(eq=True)
 class CharsType(Type):
     """A string of fixed length in memory."""
 
@@ -368,6 +389,7 @@ none = void = NoneType()
 _SCALARS: dict[DType, ScalarType] = {
     scalar.dtype: scalar
     for scalar in (
+voidptr = PointerType(None)
         boolean,
         int8,
         int16,

@@ -15,6 +15,7 @@ from pygpulib.jit.frontend import (
     integers,
     optionals,
     places,
+    pointers,
     records,
     traversal,
     views,
@@ -22,6 +23,7 @@ from pygpulib.jit.frontend import (
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.faults import MAX_DETAILS, raise_if
 from pygpulib.jit.frontend.values import (
+    Address,
     Array,
     Method,
     Number,
@@ -195,6 +197,9 @@ def store(ctx: Context, array: Operand, index: Operand, value: Operand, node: as
     if isinstance(array, Record):
         records.store(ctx, array, index, value, node)
         return
+    if isinstance(array, Address):
+        pointers.store(ctx, array, index, value, node)
+        return
     if not isinstance(array, Array):
         ctx.fail(
             KernelTypeError,
@@ -226,7 +231,7 @@ def _whole_index(ctx: Context, array: Array, items: Sequence[Operand]) -> list[N
 
 # ------------------------------------------------------------------------------------- attributes
 
-_OWN_METHODS = ("fill", "item", "transpose", "view")
+_OWN_METHODS = ("fill", "item", "reshape", "transpose", "view")
 _REDUCTIONS = ("all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "std", "sum", "var")
 METHODS = frozenset({*_OWN_METHODS, *_REDUCTIONS})
 """Methods of arrays; :mod:`pygpulib.jit.frontend.methods` calls them."""

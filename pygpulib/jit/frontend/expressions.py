@@ -26,6 +26,7 @@ from pygpulib.jit.frontend import (
     inline,
     methods,
     optionals,
+    pointers,
     records,
     scope,
     tuples,
@@ -33,6 +34,7 @@ from pygpulib.jit.frontend import (
 )
 from pygpulib.jit.frontend.context import Context, Pending
 from pygpulib.jit.frontend.values import (
+    Address,
     Array,
     Complex,
     Elementwise,
@@ -229,6 +231,8 @@ def subscript(ctx: Context, operand: Operand, index: Operand, node: ast.AST) -> 
     match operand:
         case Array():
             return arrays.subscript(ctx, operand, index, node)
+        case Address():
+            return pointers.load(ctx, operand, index, node)
         case Record():
             return records.subscript(ctx, operand, index, node)
         case Tuple():

@@ -14,7 +14,7 @@ from pygpulib.core.dtypes import DType
 from pygpulib.errors import DTypeError, KernelTypeError, KernelValueError, UnsupportedFeatureError
 from pygpulib.jit import types
 from pygpulib.jit.elements import Element, element_of
-from pygpulib.jit.frontend import expressions, inference, integers
+from pygpulib.jit.frontend import expressions, inference, integers, shapes
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.functions import Arguments, Keywords, bind, register
 from pygpulib.jit.frontend.values import Array, NoneValue, Number, Object, Operand, Text, Tuple
@@ -125,15 +125,11 @@ def _fail_too_large(op: ir.Allocate, what: str, size: int, limit: int) -> NoRetu
 
 def _packed(ctx: Context, pointer: ir.Value, shape: list[Number], dtype: Element) -> Array:
     """Return a C-contiguous array."""
-    strides: list[ir.Value] = []
-    stride = integers.literal(ctx, dtype.size_bytes)
-    for extent in reversed(shape):
-        strides.insert(0, stride.value)
-        stride = integers.multiply(ctx, stride, extent)
+    strides = shapes.packed_strides(ctx, shape, integers.literal(ctx, dtype.size_bytes), "C")
     assert isinstance(pointer.type, ir.Pointer)
     type_ = types.ArrayType(dtype, len(shape), "C", space=pointer.type.space)
     ctx.nonnegative.update(extent.value for extent in shape)
-    return Array(type_, pointer, tuple(extent.value for extent in shape), tuple(strides))
+    return Array(type_, pointer, tuple(extent.value for extent in shape), strides)
 
 
 @register(const.array_like)
@@ -162,7 +158,7 @@ def _arguments(
     shape, dtype, alignment = given
     assert shape is not None
     assert dtype is not None
-    row = _dtype(ctx, name, dtype, node)
+    row = element_from(ctx, name, dtype, node)
     return _shape(ctx, name, shape, row, node), row, _alignment(ctx, name, alignment, row, node)
 
 
@@ -232,7 +228,8 @@ def _check_extents(ctx: Context, name: str, shape: tuple[int, ...], node: ast.AS
             )
 
 
-def _dtype(ctx: Context, name: str, dtype: Operand, node: ast.AST) -> Element:
+def element_from(ctx: Context, name: str, dtype: Operand, node: ast.AST) -> Element:
+    """Return the elements that a dtype stands for, or fail in the name of who asks for them."""
     match dtype:
         case Object(types.ScalarType() as scalar):
             return scalar.dtype

@@ -20,6 +20,7 @@ from pygpulib.jit.frontend import (
     overloading,
     records,
     reductions,
+    shapes,
     tuples,
     vectors,
     views,
@@ -140,24 +141,14 @@ def call(
     """Call a method of a value."""
     if overloading.has_method(method.receiver, method.name):
         return overloading.call_method(ctx, method.receiver, method.name, args, kwargs, node)
-    match method.receiver, method.name, tuple(args):
-        case Complex() as receiver, "conjugate", () if not kwargs:
-            return complexes.conjugate(ctx, receiver)
-        case (Number() | Complex()) as receiver, ("conjugate" | "item"), () if not kwargs:
-            return receiver
-        case Number() as receiver, "bit_count", () if not kwargs:
-            return calls.apply_intrinsic(ctx, popc, [builtins.absolute(ctx, receiver)], node)
-        case (Number() | Complex() | Time() | Array()) as receiver, "view", (Object(wanted),):
-            return casts.view(ctx, receiver, wanted, node)
-        case Array() as receiver, "transpose", () if not kwargs:
-            return views.transpose(receiver)
-        case Array() as receiver, "fill", (value,) if not kwargs:
-            elementwise.fill(ctx, receiver, value, node)
-            return NoneValue()
-        case Array() as receiver, name, () if name in reductions.METHODS and not kwargs:
-            return reductions.call(ctx, reductions.METHODS[name], receiver, node)
-        case Array() as receiver, "item", indices if not kwargs:
-            return arrays.subscript(ctx, receiver, Tuple(indices), node)
+    receiver = method.receiver
+    found: Operand | None = None
+    if isinstance(receiver, Array) and not kwargs:
+        found = _call_of_array(ctx, receiver, method.name, args, node)
+    elif not kwargs:
+        found = _call_of_number(ctx, receiver, method.name, args, node)
+    if found is not None:
+        return found
     given = ", ".join(inference.describe(one) for one in (*args, *kwargs.values()))
     ctx.fail(
         KernelTypeError,
@@ -166,3 +157,42 @@ def call(
         node,
         help="check the number and the types of the arguments",
     )
+
+
+def _call_of_array(
+    ctx: Context, array: Array, name: str, args: Sequence[Operand], node: ast.AST
+) -> Operand | None:
+    """Call a method of an array; None if it does not take such arguments."""
+    match name, tuple(args):
+        case "view", (Object(wanted),):
+            return casts.view(ctx, array, wanted, node)
+        case "transpose", ():
+            return views.transpose(array)
+        case "reshape", extents:
+            return shapes.reshape(ctx, array, extents, node)
+        case "fill", (value,):
+            elementwise.fill(ctx, array, value, node)
+            return NoneValue()
+        case "item", indices:
+            return arrays.subscript(ctx, array, Tuple(indices), node)
+        case name, () if name in reductions.METHODS:
+            return reductions.call(ctx, reductions.METHODS[name], array, node)
+        case _:
+            return None
+
+
+def _call_of_number(
+    ctx: Context, receiver: Operand, name: str, args: Sequence[Operand], node: ast.AST
+) -> Operand | None:
+    """Call a method of a number or date; None if it does not take such arguments."""
+    match receiver, name, tuple(args):
+        case Complex(), "conjugate", ():
+            return complexes.conjugate(ctx, receiver)
+        case ((Number() | Complex()), ("conjugate" | "item"), ()):
+            return receiver
+        case Number(), "bit_count", ():
+            return calls.apply_intrinsic(ctx, popc, [builtins.absolute(ctx, receiver)], node)
+        case ((Number() | Complex() | Time()), "view", (Object(wanted),)):
+            return casts.view(ctx, receiver, wanted, node)
+        case _:
+            return None

@@ -28,6 +28,7 @@ from pygpulib.jit.frontend import (
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.liveness import find_liveness
 from pygpulib.jit.frontend.values import (
+    Address,
     Array,
     Elementwise,
     NoneValue,
@@ -166,7 +167,7 @@ def _compile_augmented(ctx: Context, node: ast.AugAssign) -> None:
         case ast.Subscript(container, index):
             array = optionals.plain(ctx, expressions.evaluate(ctx, container))
             place = expressions.evaluate_index(ctx, index)
-            if isinstance(array, Array | Record):
+            if isinstance(array, Array | Record | Address):
                 old = expressions.subscript(ctx, array, place, node.target)
                 new = _combine(ctx, old, node)
                 if isinstance(old, Array):

@@ -85,6 +85,15 @@ class Chars:
 
 
 @record
+class Address:
+    """An address, which knows nothing of how many elements lie there."""
+
+    type: types.PointerType
+    pointer: ir.Value
+    name: str = ""
+
+
+@record
 class Time:
     """A date or a span of time: a number of units, or "not a time"."""
 
@@ -210,6 +219,7 @@ Operand = (
     | Tuple
     | Record
     | Chars
+    | Address
     | Time
     | Member
     | Vector
@@ -233,7 +243,7 @@ def type_of(operand: Operand) -> types.Type | None:
             return types.scalar_type(operand.dtype)
         case Complex():
             return types.scalar_type(operand.dtype)
-        case Array() | Record() | Chars() | Time() | Vector():
+        case Array() | Record() | Chars() | Address() | Time() | Vector():
             return operand.type
         case Member(cls):
             return types.EnumType(cls)
@@ -262,7 +272,7 @@ def flatten(operand: Operand) -> tuple[ir.Value, ...]:
             return (operand.pointer, *operand.shape, *operand.strides)
         case Tuple():
             return tuple(value for item in operand.items for value in flatten(item))
-        case Record() | Chars():
+        case Record() | Chars() | Address():
             return (operand.pointer,)
         case Time():
             return (operand.value,)
@@ -303,6 +313,8 @@ def _unflatten_other(type_: types.Type, values: Iterator[ir.Value], name: str) -
             return Object(dtype.numpy.type)
         case types.RecordType():
             return Record(type_, next(values), name)
+        case types.PointerType():
+            return Address(type_, next(values), name)
         case types.CharsType():
             return Chars(type_, next(values))
         case types.TimeType():
