@@ -17,13 +17,14 @@ from pygpulib.core.layout import (
     normalize_strides,
     strides_like,
 )
+from pygpulib.core.mapped import MappedArray
 from pygpulib.core.memory import Buffer
 from pygpulib.core.stream import stream_handle
 from pygpulib.core.transfer import host_array
 from pygpulib.errors import ArgumentTypeError
 
 if TYPE_CHECKING:
-    from numpy.typing import DTypeLike
+    from numpy.typing import DTypeLike, NDArray
 
     from pygpulib.core.driver import HostArray
     from pygpulib.core.layout import Shape
@@ -192,11 +193,18 @@ def pinned_array(
     numpy.ndarray
         The array, aligned to 64 bytes, with arbitrary contents.
     """
+    return _allocate_host(shape, dtype, strides, order)[1]
+
+
+def _allocate_host(
+    shape: object, dtype: DTypeLike, strides: object, order: str
+) -> tuple[NDArray[np.uint8], HostArray]:
+    """Return memory that the device addresses, and an array over it."""
     lengths, element = normalize_shape(shape), storage_dtype(dtype)
     steps = _strides(lengths, element, strides, order)
     low, high = byte_span(lengths, steps, element.itemsize)
     memory = current_driver().allocate_host(high - low)
-    return np.ndarray(lengths, element, memory, -low, steps)
+    return memory, np.ndarray(lengths, element, memory, -low, steps)
 
 
 def pinned_array_like(ary: ArrayLike) -> HostArray:
@@ -223,7 +231,7 @@ def mapped_array(
     stream: StreamLike = 0,
     portable: bool = False,  # noqa: ARG001
     wc: bool = False,  # noqa: ARG001
-) -> HostArray:
+) -> MappedArray:
     """Return a new host array whose memory kernels use in place.
 
     Parameters
@@ -231,7 +239,7 @@ def mapped_array(
     shape, dtype, strides, order
         As in `device_array`.
     stream : Stream or 0
-        Ignored; a launch names its own.
+        What other libraries that share the memory wait for; a launch names its own.
     portable, wc : bool
         Hints that have no meaning on the CPU.
 
@@ -241,12 +249,12 @@ def mapped_array(
         The array, aligned to 64 bytes, with arbitrary contents.
     """
     stream_handle(stream)
-    return pinned_array(shape, dtype, strides, order)
+    return MappedArray.over(*_allocate_host(shape, dtype, strides, order), stream)
 
 
 def mapped_array_like(
     ary: ArrayLike, stream: StreamLike = 0, portable: bool = False, wc: bool = False
-) -> HostArray:
+) -> MappedArray:
     """Return `mapped_array` of the shape, dtype and memory order of another array."""
     _check_is_array(ary)
     strides = strides_like(tuple(ary.shape), tuple(ary.strides), ary.dtype.itemsize)
@@ -260,7 +268,7 @@ def managed_array(
     order: str = "C",
     stream: StreamLike = 0,
     attach_global: bool = True,  # noqa: ARG001
-) -> HostArray:
+) -> MappedArray:
     """Return a new array that host and kernels both use in place.
 
     Parameters
@@ -268,7 +276,7 @@ def managed_array(
     shape, dtype, strides, order
         As in `device_array`.
     stream : Stream or 0
-        Ignored; a launch names its own.
+        What other libraries that share the memory wait for; a launch names its own.
     attach_global : bool
         A hint that has no meaning on the CPU.
 
@@ -278,7 +286,7 @@ def managed_array(
         The array, aligned to 64 bytes, with arbitrary contents.
     """
     stream_handle(stream)
-    return pinned_array(shape, dtype, strides, order)
+    return MappedArray.over(*_allocate_host(shape, dtype, strides, order), stream)
 
 
 def _strides(shape: Shape, dtype: np.dtype[np.generic], strides: object, order: str) -> Shape:

@@ -11,6 +11,7 @@ from pygpulib.core.cuda_interface import from_cuda_array_interface
 from pygpulib.core.device import current_driver
 from pygpulib.core.dtypes import storage_dtype
 from pygpulib.core.layout import Layout
+from pygpulib.core.mapped import MappedArray
 from pygpulib.errors import ArgumentTypeError, DeviceMismatchError
 
 if TYPE_CHECKING:
@@ -107,9 +108,14 @@ def is_cuda_array(obj: object) -> bool:
     Returns
     -------
     bool
-        True for device arrays and for objects with ``__cuda_array_interface__``.
+        True for device arrays, for mapped and managed arrays, and for objects with
+        ``__cuda_array_interface__``.
     """
-    return isinstance(obj, ndarray) or hasattr(obj, "__cuda_array_interface__")
+    if isinstance(obj, ndarray):
+        return True
+    if isinstance(obj, MappedArray):
+        return obj.is_mapped
+    return not isinstance(obj, type) and hasattr(obj, "__cuda_array_interface__")
 
 
 def as_cuda_array(obj: object, sync: bool = True) -> ndarray:
@@ -136,6 +142,8 @@ def as_cuda_array(obj: object, sync: bool = True) -> ndarray:
     """
     if isinstance(obj, ndarray):
         return obj.bind(obj.stream)
+    if isinstance(obj, MappedArray) and obj.is_mapped:
+        return obj.as_device_array()
     if not isinstance(obj, np.ndarray | np.generic):
         if hasattr(obj, "__cuda_array_interface__"):
             return from_cuda_array_interface(obj.__cuda_array_interface__, obj, sync)

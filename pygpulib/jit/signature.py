@@ -13,6 +13,7 @@ from pygpulib._record import replace
 from pygpulib.core import dtypes
 from pygpulib.core.array import ndarray
 from pygpulib.core.dtypes import DType
+from pygpulib.core.mapped import MappedArray
 from pygpulib.errors import DTypeError, LaunchTypeError
 from pygpulib.jit import types
 from pygpulib.jit.elements import Element, RecordLayout, TimeLayout, element_of
@@ -213,6 +214,7 @@ def _constant_rule(type_: types.Type) -> _TypeRule:
 _RULES: dict[type, _TypeRule] = {
     **{row.numpy.type: _constant_rule(types.scalar_type(row)) for row in dtypes.ALL_DTYPES},
     np.ndarray: _type_of_array,
+    MappedArray: _type_of_array,
     ndarray: _type_of_device_array,
     bool: _constant_rule(types.boolean),
     int: _type_of_int,

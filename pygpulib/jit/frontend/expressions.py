@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pygpulib.core import dtypes
-from pygpulib.core.array import ndarray
+from pygpulib.core.interop import is_cuda_array
 from pygpulib.errors import DTypeError, KernelTypeError
 from pygpulib.jit.frontend import (
     arithmetic,
@@ -151,10 +151,10 @@ def from_python(ctx: Context, value: object, name: str, node: ast.AST) -> Operan
         case tuple():
             items = tuple(from_python(ctx, item, name, node) for item in value)
             return Tuple(items, type(value) if tuples.is_namedtuple_class(type(value)) else None)
+        case _ if is_cuda_array(value):
+            return captured.device_array(ctx, value, name, node)
         case np.ndarray():
             return captured.host_array(ctx, value, name, node)
-        case ndarray() | object(__cuda_array_interface__=dict()):
-            return captured.device_array(ctx, value, name, node)
         case SpecialRegister(register=register):
             return read_register(ctx, register)
         case _:

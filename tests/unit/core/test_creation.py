@@ -92,9 +92,9 @@ def test_only_arrays_are_imitated(like, value):
 
 @pytest.mark.parametrize("create", HOST_ARRAYS)
 @pytest.mark.parametrize("shape", [(), 0, 7, (3, 4)])
-def test_host_arrays_are_plain_aligned_numpy_arrays(create, shape):
+def test_host_arrays_are_aligned_numpy_arrays(create, shape):
     host = create(shape, np.float32)
-    assert type(host) is np.ndarray
+    assert isinstance(host, np.ndarray)
     assert host.shape == np.empty(shape).shape
     assert host.__array_interface__["data"][0] % 64 == 0
     host[...] = 3

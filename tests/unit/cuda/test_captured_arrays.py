@@ -127,3 +127,17 @@ def test_an_array_with_a_mask_is_refused(monkeypatch):
     )
     assert "Masked arrays are not supported" in raised.value.detail
     assert raised.value.help == "fill the masked elements first"
+
+
+def test_mapped_arrays_are_read_and_written_where_they_are():
+    mapped = cuda.mapped_array(3, np.int32)
+    mapped[:] = [1, 2, 3]
+
+    @cuda.jit
+    def kernel():
+        mapped[cuda.threadIdx.x] *= 10
+
+    kernel[1, 3]()
+    mapped[0] = 7
+    kernel[1, 3]()
+    assert mapped.tolist() == [70, 200, 300]

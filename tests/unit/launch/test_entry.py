@@ -83,7 +83,9 @@ NUMBERS = [1.5, -0.0, float("nan"), 7, -1, 2**63 - 1, -(2**63), True, False]
 NUMBERS += [np.float64(2.5), np.int64(-3), np.float32(0.5), np.uint8(200), np.int16(-7)]
 NUMBERS += [np.uint64(2**63 + 1), np.uint32(5)]
 
-VALUES = [*ARRAYS, readonly(ARRAYS[0]), *map(cuda.to_device, ARRAYS), *NUMBERS]
+MAPPED = [cuda.mapped_array(6, np.int8), cuda.managed_array((4, 3))[::2]]
+
+VALUES = [*ARRAYS, readonly(ARRAYS[0]), *map(cuda.to_device, ARRAYS), *MAPPED, *NUMBERS]
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: f"{type(value).__name__}-{value!r:.30}")

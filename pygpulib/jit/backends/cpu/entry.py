@@ -21,6 +21,7 @@ from pygpulib._record import field, record
 from pygpulib.core.array import ndarray
 from pygpulib.core.dtypes import DType, float16, float64, int64
 from pygpulib.core.locks import Lock
+from pygpulib.core.mapped import MappedArray
 from pygpulib.jit import types
 from pygpulib.jit.backends.cpu import engine
 from pygpulib.jit.backends.cpu.layouts import ObjectLayouts, object_layouts
@@ -149,7 +150,9 @@ def _write_array(writer: _Writer, obj: str, argument: types.ArrayType) -> None:
     is_set = writer.emit(f"icmp ne ptr {view}, null")
     writer.lines.append(f"  br i1 {is_set}, label %{plain}, label %slow\n{plain}:")
     array = writer.emit(f"phi ptr [{obj}, %{origin}], [{view}, %{device}]")
-    writer.require(writer.is_object(writer.type_of(array), np.ndarray))
+    kind = writer.type_of(array)
+    is_numpy, is_mapped = writer.is_object(kind, np.ndarray), writer.is_object(kind, MappedArray)
+    writer.require(writer.emit(f"or i1 {is_numpy}, {is_mapped}"))
     dtype = writer.load(array, layouts.array_dtype, "i64")
     writer.require(writer.is_object(dtype, argument.dtype.numpy))
     ndim = writer.load(array, layouts.array_ndim, "i32")
