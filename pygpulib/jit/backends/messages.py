@@ -32,6 +32,12 @@ def detail_types(function: ir.Function) -> dict[int, Sequence[ir.Type]]:
     }
 
 
+def find_prints(function: ir.Function) -> list[ir.Print]:
+    """Return the prints of a kernel and its callees; their numbers are their positions."""
+    bodies = (function, *function.callees)
+    return [op for part in bodies for op in walk(part.body) if isinstance(op, ir.Print)]
+
+
 def read_number(word: int, type_: ir.Type) -> bool | int | float:
     """Return a number as a record or a printed line holds it."""
     if isinstance(type_, DType) and type_.is_float:

@@ -12,20 +12,14 @@ from typing import TYPE_CHECKING
 from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
 from pygpulib.jit.backends.cpu.memory import address_of, addresses, lane_zero
+from pygpulib.jit.backends.llvm.atomics import MAXIMA, MINIMA, combined
 from pygpulib.jit.backends.llvm.text import register_type, scalar_type, suffix
 from pygpulib.jit.ir import ops as ir
-from pygpulib.jit.ir.ops import AtomicKind, BinaryKind, CompareKind
+from pygpulib.jit.ir.ops import AtomicKind
 
 if TYPE_CHECKING:
     from pygpulib.jit.backends.cpu.gang import Gang
 
-_BINARY = {
-    AtomicKind.ADD: BinaryKind.ADD,
-    AtomicKind.SUBTRACT: BinaryKind.SUBTRACT,
-    AtomicKind.AND: BinaryKind.AND,
-    AtomicKind.OR: BinaryKind.OR,
-    AtomicKind.XOR: BinaryKind.XOR,
-}
 _INSTRUCTIONS = {
     AtomicKind.ADD: "add",
     AtomicKind.SUBTRACT: "sub",
@@ -35,8 +29,6 @@ _INSTRUCTIONS = {
     AtomicKind.EXCHANGE: "xchg",
 }
 _REDUCTIONS = {AtomicKind.ADD: 0, AtomicKind.OR: 0, AtomicKind.XOR: 0, AtomicKind.AND: -1}
-_MINIMA = (AtomicKind.MINIMUM, AtomicKind.NAN_MINIMUM)
-_MAXIMA = (AtomicKind.MAXIMUM, AtomicKind.NAN_MAXIMUM)
 
 
 def emit_atomic(gang: Gang, op: ir.Atomic) -> None:
@@ -108,7 +100,9 @@ def _change(gang: Gang, op: ir.Atomic, pointer: str, value: str, expected: str |
     space = op.pointer.type.space if isinstance(op.pointer.type, ir.Pointer) else None
     if space in (ir.AddressSpace.SHARED, ir.AddressSpace.LOCAL):
         old = code.load(pointer, dtype.llvm)
-        code.store(pointer, dtype.llvm, _combined(gang, op, old, value, expected))
+        code.store(
+            pointer, dtype.llvm, combined(gang.arithmetic, op.kind, dtype, old, value, expected)
+        )
         return old
     name = _instruction(op.kind, dtype)
     if name is not None:
@@ -120,8 +114,8 @@ def _instruction(kind: AtomicKind, dtype: DType) -> str | None:
     """Return LLVM's instruction for an operation, where it has one that the hardware knows."""
     if kind in _INSTRUCTIONS and dtype.is_integer:
         return _INSTRUCTIONS[kind]
-    if kind in (*_MINIMA, *_MAXIMA) and dtype.is_integer:
-        return f"{'' if dtype.is_signed else 'u'}{'min' if kind in _MINIMA else 'max'}"
+    if kind in (*MINIMA, *MAXIMA) and dtype.is_integer:
+        return f"{'' if dtype.is_signed else 'u'}{'min' if kind in MINIMA else 'max'}"
     return None
 
 
@@ -142,7 +136,7 @@ def _exchange_loop(
     code.label(again)
     old_bits = code.load(seen, bits.llvm)
     old = gang.arithmetic.bitcast(bits, dtype, 0, old_bits)
-    new = _combined(gang, op, old, value, expected)
+    new = combined(gang.arithmetic, op.kind, dtype, old, value, expected)
     new_bits = gang.arithmetic.bitcast(dtype, bits, 0, new)
     exchange = code.emit(
         f"cmpxchg ptr {pointer}, {bits.llvm} {old_bits}, {bits.llvm} {new_bits} seq_cst seq_cst"
@@ -152,41 +146,3 @@ def _exchange_loop(
     code.branch_if(code.emit(f"extractvalue {pair} {exchange}, 1"), done, again)
     code.label(done)
     return old
-
-
-def _combined(gang: Gang, op: ir.Atomic, old: str, value: str, expected: str | None) -> str:
-    """Write what the operation leaves in memory."""
-    dtype, write = _dtype(op), gang.arithmetic
-    if op.kind in _BINARY:
-        return write.binary(_BINARY[op.kind], dtype, 0, old, value, strict=True)
-    if op.kind is AtomicKind.EXCHANGE:
-        return value
-    if op.kind is AtomicKind.COMPARE_EXCHANGE:
-        assert expected is not None
-        is_equal = write.compare(CompareKind.EQ, dtype, 0, old, expected)
-        return write.select(dtype, 0, is_equal, value, old)
-    zero, one = write.number(0, dtype, 0), write.number(1, dtype, 0)
-    if op.kind is AtomicKind.INCREMENT:
-        wraps = write.compare(CompareKind.GE, dtype, 0, old, value)
-        raised = write.binary(BinaryKind.ADD, dtype, 0, old, one, strict=True)
-        return write.select(dtype, 0, wraps, zero, raised)
-    if op.kind is AtomicKind.DECREMENT:
-        is_zero = write.compare(CompareKind.EQ, dtype, 0, old, zero)
-        is_above = write.compare(CompareKind.GT, dtype, 0, old, value)
-        wraps = gang.code.emit(f"or i1 {is_zero}, {is_above}")
-        lowered = write.binary(BinaryKind.SUBTRACT, dtype, 0, old, one, strict=True)
-        return write.select(dtype, 0, wraps, value, lowered)
-    return _extremum(gang, op, old, value)
-
-
-def _extremum(gang: Gang, op: ir.Atomic, old: str, value: str) -> str:
-    dtype, write = _dtype(op), gang.arithmetic
-    kind = CompareKind.LT if op.kind in _MINIMA else CompareKind.GT
-    is_beyond = write.compare(kind, dtype, 0, value, old)
-    if dtype.is_float and op.kind in (AtomicKind.NAN_MINIMUM, AtomicKind.NAN_MAXIMUM):
-        # A nan in memory counts as missing, so any number replaces it.
-        is_missing = write.compare(CompareKind.NE, dtype, 0, old, old)
-        is_number = write.compare(CompareKind.EQ, dtype, 0, value, value)
-        replaces = gang.code.emit(f"and i1 {is_missing}, {is_number}")
-        is_beyond = gang.code.emit(f"or i1 {is_beyond}, {replaces}")
-    return write.select(dtype, 0, is_beyond, value, old)

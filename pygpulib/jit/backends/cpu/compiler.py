@@ -10,7 +10,6 @@ from pygpulib.jit.backends.cpu.barriers import is_cooperative, refuse_barriers_i
 from pygpulib.jit.backends.cpu.emit import emit_kernel
 from pygpulib.jit.backends.cpu.executable import CpuKernel
 from pygpulib.jit.backends.cpu.lane_choice import choose_axes, choose_width, spins
-from pygpulib.jit.backends.cpu.prints import find_prints
 from pygpulib.jit.backends.cpu.reports import all_errors
 from pygpulib.jit.backends.cpu.target import (
     CpuVariant,
@@ -19,7 +18,7 @@ from pygpulib.jit.backends.cpu.target import (
     host_target,
 )
 from pygpulib.jit.backends.cpu.warps import cooperates
-from pygpulib.jit.backends.messages import detail_types
+from pygpulib.jit.backends.messages import detail_types, find_prints
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.passes.carry_common import carry_common
 from pygpulib.jit.passes.expand_intrinsics import Bodies, expand_intrinsics

@@ -19,7 +19,6 @@ from pygpulib.jit.backends.cpu.barriers import (
 from pygpulib.jit.backends.cpu.callees import Callees
 from pygpulib.jit.backends.cpu.gang import Frame
 from pygpulib.jit.backends.cpu.half import add_conversions
-from pygpulib.jit.backends.cpu.prints import find_prints
 from pygpulib.jit.backends.cpu.program import Program
 from pygpulib.jit.backends.cpu.reports import memory_error, overflow_error
 from pygpulib.jit.backends.cpu.rounds import Rounds
@@ -27,6 +26,7 @@ from pygpulib.jit.backends.cpu.shared import place_shared, uses_piece
 from pygpulib.jit.backends.cpu.walk import Coordinates, Walk
 from pygpulib.jit.backends.cpu.workspace import Workspace
 from pygpulib.jit.backends.llvm.text import Code
+from pygpulib.jit.backends.messages import find_prints
 
 if TYPE_CHECKING:
     from pygpulib.jit.backends.cpu.target import CpuTarget, CpuVariant

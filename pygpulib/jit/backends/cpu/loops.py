@@ -23,7 +23,7 @@ from pygpulib.jit.backends.cpu.operations import compare_lanes
 from pygpulib.jit.backends.llvm.text import register_type, suffix
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.ops import CompareKind
-from pygpulib.jit.passes.intervals import range_of_type
+from pygpulib.jit.passes.loop_bounds import direction, may_overflow
 
 if TYPE_CHECKING:
     from pygpulib.jit.backends.cpu.gang import Gang
@@ -196,7 +196,7 @@ def _goes_on_uniform(gang: Gang, op: ir.For) -> str:
     def compare(kind: CompareKind) -> str:
         return gang.arithmetic.compare(kind, induction.type, 0, here, stop)
 
-    kind = _direction(gang, op)
+    kind = direction(op, gang.ranges)
     if kind is not None:
         return compare(kind)
     return _by_direction(gang, op, 0, compare(CompareKind.LT), compare(CompareKind.GT))
@@ -205,30 +205,12 @@ def _goes_on_uniform(gang: Gang, op: ir.For) -> str:
 def _goes_on(gang: Gang, op: ir.For) -> str:
     """Write a vector of ``i1``: which lanes have another iteration."""
     induction = op.body.params[0]
-    kind = _direction(gang, op)
+    kind = direction(op, gang.ranges)
     if kind is not None:
         return compare_lanes(gang, kind, induction, op.stop)
     up = compare_lanes(gang, CompareKind.LT, induction, op.stop)
     down = compare_lanes(gang, CompareKind.GT, induction, op.stop)
     return _by_direction(gang, op, gang.width, up, down)
-
-
-def _direction(gang: Gang, op: ir.For) -> CompareKind | None:
-    """Return how the induction variable compares with the end while the loop goes on, if known."""
-    step = gang.ranges[op.step]
-    if step.low > 0:
-        return CompareKind.LT
-    return CompareKind.GT if step.high < 0 else None
-
-
-def _may_overflow(gang: Gang, op: ir.For) -> bool:
-    """Return whether the last addition of the step may pass the end of the type."""
-    type_ = op.step.type
-    step, stop, whole = gang.ranges[op.step], gang.ranges[op.stop], range_of_type(type_)
-    assert whole is not None
-    is_up = step.low >= 0 and stop.high - 1 + step.high <= whole.high
-    is_down = step.high <= 0 and stop.low + 1 + step.low >= whole.low
-    return not (is_up or is_down)
 
 
 def _by_direction(gang: Gang, op: ir.For, width: int, up: str, down: str) -> str:
@@ -253,7 +235,7 @@ def _advance(gang: Gang, op: ir.For, slot: str) -> None:
     held = gang.vector if width else gang.scalar
     register = register_type(type_, width)
     here, step = held(induction), held(op.step)
-    if not _may_overflow(gang, op):
+    if not may_overflow(op, gang.ranges):
         following = gang.code.emit(f"add {register} {here}, {step}")
     else:
         sign = "s" if type_.is_signed else "u"

@@ -13,18 +13,11 @@ from pygpulib.jit.backends.cpu.faults import lane_word
 from pygpulib.jit.backends.cpu.reports import PRINT_WORD
 from pygpulib.jit.backends.cpu.walk import Coordinates, number_of
 from pygpulib.jit.ir import ops as ir
-from pygpulib.jit.ir.rewrite import walk
 
 if TYPE_CHECKING:
     from pygpulib.jit.backends.cpu.gang import Gang
 
 NODE_HEADER_WORDS = 3
-
-
-def find_prints(function: ir.Function) -> list[ir.Print]:
-    """Return the prints of a kernel and its callees; their numbers are their positions."""
-    bodies = (function, *function.callees)
-    return [op for part in bodies for op in walk(part.body) if isinstance(op, ir.Print)]
 
 
 def emit_print(gang: Gang, op: ir.Print) -> None:
