@@ -20,6 +20,7 @@ from pygpulib.core.layout import (
     normalize_strides,
 )
 from pygpulib.core.memory import Buffer
+from pygpulib.core.settings import settings
 from pygpulib.core.stream import Stream, external_stream, stream_handle
 from pygpulib.errors import (
     ArgumentTypeError,
@@ -92,7 +93,8 @@ def from_cuda_array_interface(desc: Interface, owner: object = None, sync: bool 
     owner : object, optional
         Kept alive as long as the array.
     sync : bool
-        Whether to wait for the stream that the interface names.
+        Whether to wait for the stream that the interface names, unless
+        ``config.CUDA_ARRAY_INTERFACE_SYNC`` is off.
 
     Returns
     -------
@@ -179,6 +181,6 @@ def _stream_of(desc: Interface, sync: bool) -> Stream | int:
     if number is None:
         return 0
     stream = external_stream(number)  # type: ignore[arg-type]
-    if sync:
+    if sync and settings.CUDA_ARRAY_INTERFACE_SYNC:
         stream.synchronize()
     return stream

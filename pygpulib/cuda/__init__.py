@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from pygpulib import errors, types
+from pygpulib.core.settings import settings as config
 from pygpulib.cuda import cg
 from pygpulib.cuda.decorators import (
     jit,
@@ -160,6 +161,7 @@ __all__ = [
     "cg",
     "close",
     "clz",
+    "config",
     "const",
     "cuda_error",
     "cudadrv",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pygpulib.core.device import current_driver
 from pygpulib.core.locks import Lock
+from pygpulib.core.settings import settings
 from pygpulib.errors import (
     ArgumentError,
     KernelTypeError,
@@ -18,7 +19,12 @@ from pygpulib.jit import types
 from pygpulib.jit.backends.protocol import find_backend
 from pygpulib.jit.declarations import parse_signature
 from pygpulib.jit.inspection import Inspectable, Specialization
-from pygpulib.jit.launch import LaunchConfig, make_config, pack_arguments
+from pygpulib.jit.launch import (
+    LaunchConfig,
+    make_config,
+    pack_arguments,
+    warn_of_idle_processors,
+)
 from pygpulib.jit.options import CompileOptions
 from pygpulib.jit.overloads import TypeList, find_overload
 from pygpulib.jit.signature import interpret_all, typeof
@@ -149,6 +155,8 @@ class Kernel(Inspectable):
                 help=self._example(),
             )
         configured = ConfiguredKernel(self, make_config(*parts))
+        if settings.CUDA_LOW_OCCUPANCY_WARNINGS:
+            warn_of_idle_processors(self.__name__, configured.config)
         try:
             if len(self._configured) >= _MAX_CONFIGURED:
                 self._configured.clear()
@@ -421,7 +429,11 @@ class ConfiguredKernel:
         elif is_bound is False:
             self._types_seen[argument_types] = True
             short_cut = found.compiled.bind(
-                self.config.shape, argument_types, found.parameter_types, self._short_cut
+                self.config.shape,
+                argument_types,
+                found.parameter_types,
+                self._short_cut,
+                self.config.stream,
             )
             if short_cut is not None:
                 self._short_cut = short_cut

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import operator
 import sys
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING
@@ -13,10 +14,10 @@ import numpy as np
 
 from pygpulib._record import record
 from pygpulib.core.array import ndarray
-from pygpulib.core.device import current_driver
+from pygpulib.core.device import current_device, current_driver
 from pygpulib.core.driver import LaunchShape
 from pygpulib.core.stream import stream_handle
-from pygpulib.errors import LaunchError, LaunchTypeError
+from pygpulib.errors import LaunchError, LaunchTypeError, PerformanceWarning
 from pygpulib.jit import types
 from pygpulib.jit.backends.protocol import HEADER_WORDS
 from pygpulib.jit.signature import address_of_record
@@ -86,6 +87,21 @@ def make_config(
         LaunchShape(grid_lengths, block_lengths, _shared(shared_bytes, limits)),
         stream_handle(stream),
     )
+
+
+def warn_of_idle_processors(kernel_name: str, config: LaunchConfig) -> None:
+    """Warn if a grid has fewer blocks than the device runs at a time."""
+    blocks = prod(config.shape.grid)
+    at_once = current_device().MULTIPROCESSOR_COUNT
+    if blocks < at_once:
+        # The frames above this one: _configure, __getitem__, the launch.
+        warnings.warn(
+            PerformanceWarning(
+                f"Grid size {blocks} of the kernel {kernel_name} is less than the {at_once} blocks "
+                "that the device runs at a time, which means low occupancy"
+            ),
+            stacklevel=4,
+        )
 
 
 def _lengths(given: object, what: str) -> tuple[int, int, int]:

@@ -12,6 +12,7 @@ from pygpulib.core.cuda_interface import from_cuda_array_interface
 from pygpulib.core.device import use_driver
 from pygpulib.core.driver_cpu import CpuDriver
 from pygpulib.core.driver_null import NullDriver
+from pygpulib.core.settings import settings
 from pygpulib.core.stream import Stream, create_stream
 from pygpulib.errors import (
     ArgumentTypeError,
@@ -164,6 +165,12 @@ def test_the_stream_of_an_array_is_waited_for(waited):
 
 def test_waiting_can_be_left_out(waited):
     interop.as_cuda_array(Foreign(device_array(3, stream=create_stream())), sync=False)
+    assert waited == []
+
+
+def test_waiting_can_be_switched_off(waited, monkeypatch):
+    monkeypatch.setattr(settings, "CUDA_ARRAY_INTERFACE_SYNC", False)
+    interop.as_cuda_array(Foreign(device_array(3, stream=create_stream())))
     assert waited == []
 
 

@@ -13,6 +13,7 @@ from pygpulib.errors import (
     ArgumentError,
     LaunchError,
     LaunchTypeError,
+    PerformanceWarning,
     SpecializationError,
     UndefinedNameError,
 )
@@ -413,3 +414,38 @@ def test_pickled_kernels_carry_their_source(tmp_path):
     out = np.zeros(1)
     kernel[1, 1](out)
     assert out[0] == 5
+
+
+@pytest.fixture
+def four_processors(monkeypatch):
+    properties = cuda.get_current_device().properties
+    monkeypatch.setitem(properties.attributes, "MULTIPROCESSOR_COUNT", 4)
+    monkeypatch.setattr(cuda.config, "CUDA_LOW_OCCUPANCY_WARNINGS", True)
+
+
+@pytest.mark.usefixtures("four_processors")
+def test_small_grids_warn_if_the_program_asks_for_it():
+    scale = fresh_scale()
+    with pytest.warns(PerformanceWarning) as seen:
+        configured = scale[(3, 1), 64]
+    assert str(seen[0].message) == (
+        "Grid size 3 of the kernel scale is less than the 4 blocks that the device runs at a time, "
+        "which means low occupancy"
+    )
+    assert seen[0].filename == __file__
+    configured(np.zeros(3), np.zeros(3))
+    scale[(2, 2), 64](np.zeros(3), np.zeros(3))
+
+
+def test_small_grids_do_not_warn_by_themselves(monkeypatch):
+    properties = cuda.get_current_device().properties
+    monkeypatch.setitem(properties.attributes, "MULTIPROCESSOR_COUNT", 4)
+    fresh_scale()[1, 64](np.zeros(3), np.zeros(3))
+
+
+def test_the_settings_show_what_they_are():
+    assert repr(cuda.config) == (
+        "Settings(CUDA_ARRAY_INTERFACE_SYNC=True, CUDA_LOW_OCCUPANCY_WARNINGS=False)"
+    )
+    with pytest.raises(AttributeError):
+        cuda.config.CUDA_NO_SUCH_SETTING = 1

@@ -1,0 +1,35 @@
+"""What a program may switch while it runs, under the names of numba's ``config``."""
+
+from __future__ import annotations
+
+
+class Settings:
+    """The switches of this process; there is one object, ``pygpulib.cuda.config``.
+
+    Attributes
+    ----------
+    CUDA_ARRAY_INTERFACE_SYNC : bool
+        Whether sharing an array of another library waits for the stream that the array names.
+        On at first.
+    CUDA_LOW_OCCUPANCY_WARNINGS : bool
+        Whether a launch of fewer blocks than the device runs at a time warns. Off at first,
+        because a small grid is often all that there is to do.
+
+    Examples
+    --------
+    >>> settings.CUDA_ARRAY_INTERFACE_SYNC
+    True
+    """
+
+    __slots__ = ("CUDA_ARRAY_INTERFACE_SYNC", "CUDA_LOW_OCCUPANCY_WARNINGS")
+
+    def __init__(self) -> None:
+        self.CUDA_ARRAY_INTERFACE_SYNC = True
+        self.CUDA_LOW_OCCUPANCY_WARNINGS = False
+
+    def __repr__(self) -> str:
+        switches = ", ".join(f"{name}={getattr(self, name)}" for name in self.__slots__)
+        return f"Settings({switches})"
+
+
+settings = Settings()
