@@ -210,7 +210,11 @@ class Arithmetic:
             most = self.number(dtype.bits - 1, dtype, width)
             clamped = self.select(dtype, width, in_range, count, most)
             return self.operation("ashr", dtype, width, left, clamped)
-        clamped = self.select(dtype, width, in_range, count, zero)
+        if dtype.bits == 64:
+            # Not a selection: LLVM would drop it for GPUs, whose shifts look at 32 bits of the count.
+            clamped = self._op("and", dtype, width, count, self.number(63, dtype, width))
+        else:
+            clamped = self.select(dtype, width, in_range, count, zero)
         name = "shl" if kind is BinaryKind.SHIFT_LEFT else "lshr"
         return self.select(
             dtype, width, in_range, self.operation(name, dtype, width, left, clamped), zero
