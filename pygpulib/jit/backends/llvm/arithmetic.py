@@ -211,8 +211,8 @@ class Arithmetic:
             clamped = self.select(dtype, width, in_range, count, most)
             return self.operation("ashr", dtype, width, left, clamped)
         if dtype.bits == 64:
-            # Not a selection: LLVM would drop it for GPUs, whose shifts look at 32 bits of the count.
-            clamped = self._op("and", dtype, width, count, self.number(63, dtype, width))
+            # Not a selection: LLVM drops it for GPUs, whose shifts look at 32 bits of a count.
+            clamped = self.operation("and", dtype, width, count, self.number(63, dtype, width))
         else:
             clamped = self.select(dtype, width, in_range, count, zero)
         name = "shl" if kind is BinaryKind.SHIFT_LEFT else "lshr"
