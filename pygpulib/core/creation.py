@@ -20,7 +20,7 @@ from pygpulib.core.layout import (
 from pygpulib.core.mapped import MappedArray
 from pygpulib.core.memory import Buffer
 from pygpulib.core.stream import stream_handle
-from pygpulib.core.transfer import host_array
+from pygpulib.core.transfer import host_array, share_foreign
 from pygpulib.errors import ArgumentTypeError
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ def to_device(
     Parameters
     ----------
     obj : array_like
-        What to copy; any strides. A device array is returned as it is.
+        What to copy; any strides. A device array is returned as it is, and another library's is
+        shared.
     stream : Stream or 0
         The stream that copies, and that operations on the result go to.
     copy : bool
@@ -80,7 +81,7 @@ def to_device(
 
     Notes
     -----
-    The result never shares memory with `obj`, on any back end.
+    The result never shares memory with a host array, on any back end.
 
     Examples
     --------
@@ -95,8 +96,9 @@ def to_device(
         if copy:
             to.copy_to_device(obj, stream)
         return to
-    if isinstance(obj, ndarray):
-        return obj
+    shared = share_foreign(obj)
+    if isinstance(shared, ndarray):
+        return shared
     host = host_array(obj)
     result = device_array_like(host, stream)
     if copy:

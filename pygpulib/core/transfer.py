@@ -83,6 +83,7 @@ def upload(target: ndarray, source: object, stream: StreamLike) -> None:
     _require_writable(target)
     squeezed = target.with_layout(squeeze(target.shape, target.strides))
     driver = target.buffer.driver
+    source = share_foreign(source)
     if _is_device_array(source, target):
         _check_match("ary", source, target)
         driver.copy_on_device(
@@ -101,6 +102,7 @@ def assign(target: ndarray, value: object, stream: StreamLike) -> None:
     is_synchronous = not stream and not target.stream
     handle = stream_handle(stream or target.stream)
     driver = target.buffer.driver
+    value = share_foreign(value)
     if _is_device_array(value, target):
         _check_store(value.dtype, target.dtype)
         strides = broadcast_strides(value.shape, value.strides, target.shape)
@@ -170,6 +172,16 @@ def host_array(obj: object) -> HostArray:
             help="convert it to an array of numbers first",
         )
     return host
+
+
+def share_foreign(obj: object) -> object:
+    """Return another library's device array as one of ours, and anything else as it is."""
+    if isinstance(obj, np.ndarray | np.generic | int | float):
+        return obj
+    from pygpulib.core.array import ndarray
+    from pygpulib.core.interop import as_cuda_array, is_cuda_array
+
+    return as_cuda_array(obj) if is_cuda_array(obj) and not isinstance(obj, ndarray) else obj
 
 
 def _is_device_array(obj: object, like: ndarray) -> TypeGuard[ndarray]:

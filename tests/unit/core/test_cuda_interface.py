@@ -122,6 +122,25 @@ def test_earlier_versions_need_not_name_strides_and_streams():
     assert from_cuda_array_interface(old)[2] == 3
 
 
+def test_to_device_shares_what_is_on_the_device_already():
+    device = to_device([1, 2, 3])
+    shared = to_device(Foreign(device))
+    shared[0] = 7
+    assert device[0] == 7
+    assert to_device(device) is device
+
+
+def test_foreign_arrays_can_be_copied_and_assigned_from():
+    source = to_device(np.arange(6.0).reshape(2, 3))
+    target = device_array((2, 3))
+    target.copy_to_device(Foreign(source))
+    np.testing.assert_array_equal(target.copy_to_host(), source.copy_to_host())
+    target[:, 1] = Foreign(source[1, :2])
+    np.testing.assert_array_equal(target.copy_to_host(), [[0, 3, 2], [3, 4, 5]])
+    to_device(Foreign(source[::-1]), to=target)
+    np.testing.assert_array_equal(target.copy_to_host(), source.copy_to_host()[::-1])
+
+
 def test_the_owner_lives_as_long_as_the_array():
     foreign = Foreign(to_device([1, 2]))
     alive = weakref.ref(foreign)
