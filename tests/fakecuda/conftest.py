@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.fakecuda.driver import FakeCuda
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "fake_gpus(**options): arguments of FakeCuda for the fixtures of this test"
+    )
+
+
+@pytest.fixture(params=["eager", "deferred"])
+def fake_driver(request: pytest.FixtureRequest) -> Iterator[FakeCuda]:
+    """The fake ``libcuda.so.1`` itself, with work done at once and as late as allowed."""
+    options: dict[str, Any] = {"deferred": request.param == "deferred"}
+    for marker in request.node.iter_markers("fake_gpus"):
+        options = marker.kwargs | options
+    with FakeCuda(**options) as fake:
+        yield fake
+    assert fake.internal_errors == []
+
+
+@pytest.fixture
+def fake_cuda(fake_driver: FakeCuda) -> Iterator[FakeCuda]:
+    """The fake driver, with the package's back end for CUDA in use."""
+    from pygpulib.core.device import use_driver
+    from pygpulib.core.driver_cuda import CudaDriver
+
+    with use_driver(CudaDriver()):
+        yield fake_driver
