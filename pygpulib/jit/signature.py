@@ -14,7 +14,7 @@ from pygpulib.core import dtypes
 from pygpulib.core.array import ndarray
 from pygpulib.core.dtypes import DType
 from pygpulib.core.mapped import MappedArray
-from pygpulib.errors import DTypeError, LaunchTypeError
+from pygpulib.errors import DTypeError, LaunchTypeError, PyGpuLibError
 from pygpulib.jit import types
 from pygpulib.jit.elements import Element, RecordLayout, TimeLayout, element_of
 from pygpulib.jit.transfers import HostArgument
@@ -282,9 +282,7 @@ def _type_of_number(value: np.generic, where: _Place) -> types.Type:
 def _share(value: object, where: _Place) -> object:
     """Return an array over the memory that another library's object offers."""
     if hasattr(value, "__cuda_array_interface__") or hasattr(value, "__dlpack__"):
-        from pygpulib.core.interop import as_cuda_array
-
-        return as_cuda_array(value)
+        return _share_device_array(value, where)
     if hasattr(value, "__array_interface__"):
         return np.asarray(value)
     raise LaunchTypeError(
@@ -294,3 +292,16 @@ def _share(value: object, where: _Place) -> object:
         if isinstance(value, list)
         else "pass what the kernel needs of it as separate arguments",
     )
+
+
+def _share_device_array(value: object, where: _Place) -> ndarray:
+    from pygpulib.core.interop import as_cuda_array
+
+    try:
+        return as_cuda_array(value)
+    except PyGpuLibError as cause:
+        raise type(cause)(
+            f"{where} is a {type(value).__name__} whose memory cannot be shared",
+            detail="\n".join(filter(None, (cause.problem, cause.detail))),
+            help=cause.help,
+        ) from cause

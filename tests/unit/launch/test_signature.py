@@ -6,7 +6,7 @@ import pytest
 
 from pygpulib import cuda
 from pygpulib.core.dtypes import ALL_DTYPES
-from pygpulib.errors import LaunchTypeError
+from pygpulib.errors import LaunchTypeError, UnsupportedFeatureError
 from pygpulib.jit import types
 from pygpulib.jit.signature import interpret, interpret_all, typeof
 
@@ -139,3 +139,26 @@ def test_all_arguments_of_a_call():
     found, values = interpret_all(("a", "b"), (host, 3))
     assert found == (types.float64[::1], types.int64)
     assert values[0] is host
+
+
+def test_memory_that_cannot_be_shared_is_refused_by_name():
+    class Masked:
+        __cuda_array_interface__ = {
+            "shape": (1,),
+            "typestr": "<f8",
+            "data": (4096, False),
+            "version": 3,
+            "mask": object(),
+        }
+
+    @cuda.jit
+    def kernel(values):
+        values[0] = 1
+
+    with pytest.raises(UnsupportedFeatureError) as raised:
+        kernel[1, 1](Masked())
+    assert str(raised.value) == (
+        "the argument 'values' (position 1) is a Masked whose memory cannot be shared\n"
+        "Masked arrays are not supported\n"
+        "help: fill the masked elements first"
+    )
