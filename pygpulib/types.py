@@ -87,7 +87,7 @@ def from_dtype(dtype: DTypeLike) -> Type:
     DTypeError
         If kernels have no such elements.
     """
-    return element_type(element_of(np.dtype(dtype)))
+    return element_type(element_of(dtypes.numpy_dtype(dtype)))
 
 
 def as_dtype(type_: Type) -> np.dtype[Any]:

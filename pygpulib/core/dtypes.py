@@ -284,6 +284,17 @@ def from_numpy(dtype: DTypeLike) -> DType:
     return found
 
 
+def is_number(dtype: np.dtype[np.generic]) -> bool:
+    """Return whether elements of a NumPy dtype are numbers or truth values, small floats included.
+
+    Parameters
+    ----------
+    dtype : numpy.dtype
+        Any dtype.
+    """
+    return dtype.kind in "biufc" or dtype.name in _SMALL
+
+
 def storage_dtype(dtype: DTypeLike) -> np.dtype[np.generic]:
     """Return the NumPy dtype of an array's elements, which kernels need not understand.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 
+from pygpulib.core.dtypes import is_number
 from pygpulib.core.layout import (
     Layout,
     broadcast_strides,
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from pygpulib.core.driver import HostArray
     from pygpulib.core.layout import Shape
     from pygpulib.core.stream import StreamLike
-
-_NUMBER_KINDS = "biufc"
 
 
 def empty_on_host(shape: Shape, strides: Shape, dtype: np.dtype[np.generic]) -> HostArray:
@@ -116,7 +115,7 @@ def assign(target: ndarray, value: object, stream: StreamLike) -> None:
 
 def _host_value(value: object, target: ndarray) -> HostArray:
     """Return a host value with the target's shape."""
-    if target.dtype.kind in _NUMBER_KINDS or isinstance(value, np.ndarray | np.generic):
+    if is_number(target.dtype) or isinstance(value, np.ndarray | np.generic):
         host = host_array(value)
         _check_store(host.dtype, target.dtype)
     else:
@@ -219,7 +218,7 @@ def _check_store(given: np.dtype[np.generic], stored: np.dtype[np.generic]) -> N
     """Check that an element of one dtype can be stored as another."""
     if given == stored:
         return
-    numbers = given.kind in _NUMBER_KINDS and stored.kind in _NUMBER_KINDS
+    numbers = is_number(given) and is_number(stored)
     if numbers and (given.kind != "c" or stored.kind == "c"):
         return
     if not numbers and np.can_cast(given, stored, "same_kind"):

@@ -110,7 +110,7 @@ from pygpulib.jit.types import none, void
 from pygpulib.jit.vector_types import VECTOR_TYPES
 
 if TYPE_CHECKING:
-    from pygpulib.cuda import args, cudadrv, extending, fp16, libdevice
+    from pygpulib.cuda import args, bf16, cudadrv, extending, fp8, fp16, libdevice
     from pygpulib.cuda.cudadrv import devicearray
     from pygpulib.cuda.foreign import (
         LTOIR,
@@ -153,6 +153,7 @@ __all__ = [
     "as_cuda_array",
     "atomic",
     "ballot_sync",
+    "bf16",
     "blockDim",
     "blockIdx",
     "brev",
@@ -183,6 +184,7 @@ __all__ = [
     "farray",
     "ffs",
     "fma",
+    "fp8",
     "fp16",
     "from_cuda_array_interface",
     "from_dlpack",
@@ -266,7 +268,7 @@ _LAZY = {
     "vectorize": "pygpulib.ufuncs.decorators",
     "devicearray": "pygpulib.cuda.cudadrv",
 }
-_SUBMODULES = ("args", "cudadrv", "extending", "fp16", "libdevice", "random")
+_SUBMODULES = ("args", "bf16", "cudadrv", "extending", "fp8", "fp16", "libdevice", "random")
 
 
 def __getattr__(name: str) -> object:

@@ -139,8 +139,9 @@ UniTuple = TypeConstructor(types.TupleType, _make_uniform_tuple_type, _is_unifor
 
 
 def _scalar_names() -> dict[str, types.ScalarType]:
-    scalars = {row.name: types.scalar_type(row) for row in dtypes.ALL_DTYPES}
-    scalars.update({row.code: types.scalar_type(row) for row in dtypes.ALL_DTYPES})
+    rows = dtypes.ALL_DTYPES + dtypes.SMALL_FLOATS
+    scalars = {row.name: types.scalar_type(row) for row in rows}
+    scalars.update({row.code: types.scalar_type(row) for row in rows})
     scalars.update({alias: scalars[name] for alias, name in _ALIASES.items()})
     return scalars
 

@@ -20,6 +20,7 @@ from pygpulib.core.stream import stream_handle
 from pygpulib.errors import LaunchError, LaunchTypeError, PerformanceWarning
 from pygpulib.jit import types
 from pygpulib.jit.backends.protocol import HEADER_WORDS
+from pygpulib.jit.ir.small_floats import narrow
 from pygpulib.jit.signature import address_of_record
 
 if TYPE_CHECKING:
@@ -228,7 +229,8 @@ def _scalar_words(dtype: DType, value: object) -> Iterator[int]:
         return
     # A number that is too large becomes an infinity, as in an assignment to an array.
     with np.errstate(over="ignore"):
-        memory = np.array(value, dtype.numpy).tobytes()
+        exact = narrow(np.asarray(value), dtype) if dtype.is_small else np.array(value, dtype.numpy)
+    memory = exact.tobytes()
     size = dtype.component.size_bytes
     for start in range(0, len(memory), size):
         yield int.from_bytes(memory[start : start + size], sys.byteorder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import IntEnum
 
-from pygpulib.core.dtypes import DType, Kind
+from pygpulib.core.dtypes import DType, Kind, keeps_values
 from pygpulib.errors import LaunchTypeError
 from pygpulib.jit import types
 
@@ -35,17 +35,9 @@ def _convert_scalar(source: DType, target: DType) -> Conversion | None:
     families = _FAMILIES[source.kind], _FAMILIES[target.kind]
     if families[0] > families[1]:
         return None if source.is_complex else Conversion.NARROWING
-    if source.kind is target.kind and source.size_bytes < target.size_bytes:
+    fits = keeps_values(source.component, target.component)
+    if source.kind is target.kind and source.size_bytes < target.size_bytes and fits:
         return Conversion.PROMOTE
-    mantissa = {2: 11, 4: 24, 8: 53}.get(target.component.size_bytes, 0)
-    if source.is_bool:
-        return Conversion.SAFE
-    if source.is_integer and target.is_integer:
-        fits = source.kind is Kind.UINT and source.bits < target.bits
-    elif source.is_integer:
-        fits = source.bits <= mantissa
-    else:
-        fits = source.component.size_bytes <= target.component.size_bytes
     return Conversion.SAFE if fits else Conversion.UNSAFE
 
 

@@ -71,6 +71,10 @@ class ScalarType(Type):
         return self.dtype.name
 
     @property
+    def __name__(self) -> str:
+        return self.dtype.name
+
+    @property
     def bitwidth(self) -> int:
         """The number of bits of a value."""
         return self.dtype.bits
@@ -389,6 +393,10 @@ none = void = NoneType()
 _SCALARS: dict[DType, ScalarType] = {
     scalar.dtype: scalar
     for scalar in (
+bfloat16 = ScalarType(dtypes.bfloat16)
+float8_e4m3fn = ScalarType(dtypes.float8_e4m3fn)
+float8_e5m2 = ScalarType(dtypes.float8_e5m2)
+float8_e8m0fnu = ScalarType(dtypes.float8_e8m0fnu)
 voidptr = PointerType(None)
         boolean,
         int8,
@@ -409,6 +417,10 @@ voidptr = PointerType(None)
 
 
 def scalar_type(dtype: DType) -> ScalarType:
+        bfloat16,
+        float8_e4m3fn,
+        float8_e5m2,
+        float8_e8m0fnu,
     """Return the scalar type of a dtype."""
     return _SCALARS[dtype]
 

@@ -11,6 +11,7 @@ from pygpulib._record import record
 from pygpulib.errors import ArgumentTypeError
 from pygpulib.jit import types
 from pygpulib.jit.declarations import parse_signatures
+from pygpulib.jit.ir.small_floats import is_small
 
 WEAK_KINDS = {bool: "?", int: "i", float: "f", complex: "c"}
 """Python's numbers, which take the type of the arrays that they meet, as in NumPy."""
@@ -153,5 +154,5 @@ _KIND_ORDER = {"?": "buifc", "i": "iufc", "f": "fc", "c": "c"}
 
 def _converts(given: np.dtype[Any] | str, wanted: np.dtype[Any], casting: Any) -> bool:  # noqa: ANN401
     if isinstance(given, str):
-        return wanted.kind in _KIND_ORDER[given]
+        return ("f" if is_small(wanted) else wanted.kind) in _KIND_ORDER[given]
     return np.can_cast(given, wanted, casting)

@@ -12,6 +12,7 @@ from typing import NoReturn
 import numpy as np
 
 from pygpulib.core import dtypes
+from pygpulib.core.dtypes import DType
 from pygpulib.errors import DTypeError, KernelTypeError, UnsupportedSyntaxError
 from pygpulib.jit import extensions, types
 from pygpulib.jit.frontend import (
@@ -302,9 +303,27 @@ def _apply_record(
     return found[0] if len(found) == 1 else Tuple(found)
 
 
+    if {one.dtype for one in args if one.dtype.is_float} == {dtypes.bfloat16}:
+        found = tuple(_round_single(ctx, one) for one in found)
 def fail_types(ctx: Context, name: str, args: Arguments, node: ast.AST) -> NoReturn:
     """Fail because a function does not take arguments of these types."""
     ctx.fail(
+def _apply_to_weak(
+    ctx: Context, record: Intrinsic, name: str, args: Sequence[Number], node: ast.AST
+) -> Operand:
+    """Apply a function to weak numbers among others, which is fine unless it wants integers."""
+    operands = literals.settle(ctx, args)
+    if record.rule(tuple(argument.dtype for argument in operands)) is None:
+        operands = [inference.cast(ctx, argument, argument.dtype) for argument in args]
+    return literals.like(args, _apply_record(ctx, record, name, operands, node))
+
+
+def _round_single(ctx: Context, number: Number) -> Number:
+    """Round what was computed as float32 to bfloat16."""
+    is_single = number.dtype is dtypes.float32
+    return inference.cast(ctx, number, dtypes.bfloat16) if is_single else number
+
+
         KernelTypeError,
         f"{name} does not take ({', '.join(inference.describe(one) for one in args)})",
         node,
@@ -341,8 +360,7 @@ def _takes(function: Callable[..., object], count: int) -> bool:
 def _as_parameters(ctx: Context, spelling: object, args: Arguments) -> list[Operand]:
     if spelling is cmath.rect:
         return list(args)
-    single = (dtypes.float16, dtypes.float32, dtypes.complex64)
-    is_single = all(isinstance(one, Number | Complex) and one.dtype in single for one in args)
+    is_single = all(isinstance(one, Number | Complex) and _is_single(one.dtype) for one in args)
     dtype = dtypes.complex64 if is_single else dtypes.complex128
     return [
         inference.as_complex(ctx, one, dtype) for one in args if isinstance(one, Number | Complex)
@@ -350,6 +368,11 @@ def _as_parameters(ctx: Context, spelling: object, args: Arguments) -> list[Oper
 
 
 # ------------------------------------------------------------------------------------ conversions
+
+
+def _is_single(dtype: DType) -> bool:
+    part = dtype.component
+    return part.is_float and part is not dtypes.float64
 
 
 def convert_to(

@@ -382,5 +382,7 @@ def _describe_object(value: object) -> str:
     if isinstance(value, type):
         return f"the class {name}"
     if name is not None and callable(value):
+    if isinstance(value, types.Type):
+        return f"the type {value}"
         return f"the function {name}"
     return f"an object of class {type(value).__name__}"

@@ -255,8 +255,8 @@ def element_from(ctx: Context, name: str, dtype: Operand, node: ast.AST) -> Elem
 
 def _named_dtype(ctx: Context, name: str, text: str, node: ast.AST) -> Element:
     try:
-        return element_of(np.dtype(text))
-    except (DTypeError, TypeError):
+        return element_of(dtypes.numpy_dtype(text))
+    except DTypeError:
         names = ", ".join(row.name for row in dtypes.ALL_DTYPES)
         ctx.fail(
             KernelTypeError,

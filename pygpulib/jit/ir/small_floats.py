@@ -20,9 +20,13 @@ _STICKY = 0x7FF
 """The bits of a 64-bit integer that a float64 has no place for."""
 
 
+_FIRST_FOREIGN = 256
+"""The least number that NumPy gives to types of other packages."""
+
+
 def is_small(dtype: np.dtype[Any]) -> bool:
-    """Return whether elements are of one of these types."""
-    return dtype.kind not in "biufc" or dtype.name.startswith("float8")
+    """Return whether elements, which are numbers, are of one of these types."""
+    return dtype.num >= _FIRST_FOREIGN
 
 
 def to_single(x: Lanes) -> Lanes:
