@@ -97,6 +97,7 @@ class ndarray(ArrayViews):  # noqa: N801  (NumPy's name for NumPy's notion)
         "buffer",
         "dtype",
         "host_view",
+        "kernel_form",
         "ndim",
         "shape",
         "size",
@@ -105,6 +106,10 @@ class ndarray(ArrayViews):  # noqa: N801  (NumPy's name for NumPy's notion)
     )
 
     host_view: NDArray[np.generic] | None
+
+    # What kernels take the array for, and the words that they are given for it; kept by whoever
+    # makes them, because they never change.
+    kernel_form: tuple[object, bytes] | None
 
     # Types are the compiler's business, which lies above this module and sets the rule.
     type_rule: ClassVar[Callable[[ndarray], object]]
@@ -141,6 +146,7 @@ class ndarray(ArrayViews):  # noqa: N801  (NumPy's name for NumPy's notion)
         self, buffer: Buffer, layout: Layout, dtype: np.dtype[np.generic], stream: StreamLike
     ) -> None:
         self.buffer = buffer
+        self.kernel_form = None
         self.shape = layout.shape
         self.strides = layout.strides
         self.dtype = dtype

@@ -64,6 +64,7 @@ class CompiledKernel(Executable, Protocol):
         argument_types: Sequence[types.Type],
         parameter_types: Sequence[types.Type],
         fallback: Launcher,
+        stream: int,
     ) -> Launcher | None:
         """Return a short cut for launches of one shape, or None where there is none.
 
@@ -77,6 +78,8 @@ class CompiledKernel(Executable, Protocol):
             Types that the kernel was compiled for; the arguments convert to them.
         fallback : callable
             What to call with all other arguments.
+        stream : int
+            Where launches are queued.
         """
         ...
 
@@ -110,9 +113,13 @@ class CompilerBackend(Protocol):
 def find_backend(driver: Driver) -> CompilerBackend:
     """Return the compiler that makes code for a driver's devices."""
     if driver.name == "cpu":
-        from pygpulib.jit.backends.cpu.compiler import compile_kernel
+        from pygpulib.jit.backends.cpu import compiler as cpu
 
-        return compile_kernel
+        return cpu.compile_kernel
+    if driver.name == "cuda":
+        from pygpulib.jit.backends.cuda import compiler as cuda
+
+        return cuda.compile_kernel
     raise NoDeviceError(
         f"this version of pygpulib does not compile kernels for the back end {driver.name!r}",
         help="set PYGPULIB_BACKEND=cpu: the same program runs on the processor",

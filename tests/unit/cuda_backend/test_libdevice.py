@@ -8,7 +8,7 @@ import pytest
 
 from pygpulib._config import read_config
 from pygpulib._record import replace
-from pygpulib.errors import ArgumentError, InternalError, NoDeviceError
+from pygpulib.errors import ArgumentError, InternalError, LibraryError
 from pygpulib.jit.backends.cuda import libdevice
 from pygpulib.jit.backends.cuda.ptx import compile_ptx
 from pygpulib.jit.backends.cuda.target import known_target
@@ -137,7 +137,7 @@ def test_the_index_comes_from_disk(tmp_path, monkeypatch):
 
 def test_a_missing_library_is_named_only_when_it_is_needed(monkeypatch):
     monkeypatch.setattr(libdevice, "find_libdevice", lambda: None)
-    with pytest.raises(NoDeviceError) as caught:
+    with pytest.raises(LibraryError) as caught:
         sqrt_kernel(fastmath=False)
     assert str(caught.value) == (
         "CUDA's library of mathematical functions, libdevice.10.bc, is not installed\n"
@@ -172,7 +172,7 @@ def test_no_library_anywhere(monkeypatch):
         raise pathfinder.BitcodeLibNotFoundError(name)
 
     monkeypatch.setattr(libdevice, "config", replace(libdevice.config, libdevice=""))
-    monkeypatch.setattr(libdevice, "_find_in_wheels", lambda: None)
+    monkeypatch.setattr(libdevice, "find_in_wheels", lambda places: None)
     monkeypatch.setattr(pathfinder, "find_bitcode_lib", refuse)
     assert libdevice.find_libdevice.__wrapped__() is None
     monkeypatch.setattr(pathfinder, "find_bitcode_lib", lambda name: f"/somewhere/{name}")

@@ -274,8 +274,11 @@ def test_the_command_line(tmp_path):
     cache = DiskCache(str(tmp_path / "cpu"))
     cache.put("12", bytes(3 << 20))
     off = "caching of compiled kernels is off (PYGPULIB_CACHE=0)\n"
-    assert command(PYGPULIB_CACHE="0") == f"{off}{tmp_path}/cpu: 1 files, 3.0 MiB\n"
+    other = f"{tmp_path}/cuda: 0 files, 0.0 MiB\n"
+    assert command(PYGPULIB_CACHE="0") == f"{off}{tmp_path}/cpu: 1 files, 3.0 MiB\n{other}"
     on = "caching of compiled kernels is on\n"
     cleared = command("clear", PYGPULIB_CACHE="1")
-    assert cleared == f"{on}{tmp_path}/cpu: removed 1 files, 3.0 MiB\n"
-    assert command("info", PYGPULIB_CACHE="1") == f"{on}{tmp_path}/cpu: 0 files, 0.0 MiB\n"
+    nothing = f"{tmp_path}/cuda: removed 0 files, 0.0 MiB\n"
+    assert cleared == f"{on}{tmp_path}/cpu: removed 1 files, 3.0 MiB\n{nothing}"
+    info = command("info", PYGPULIB_CACHE="1")
+    assert info == f"{on}{tmp_path}/cpu: 0 files, 0.0 MiB\n{other}"

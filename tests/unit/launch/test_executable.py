@@ -116,7 +116,7 @@ def test_a_kernel_that_can_fail_and_does_not():
 
 def test_a_kernel_whose_blocks_wait_for_each_other_has_no_short_cut():
     kernel = CpuKernel("count", lambda variant, name: COUNT_TEXT, is_cooperative=True)
-    assert kernel.bind(LaunchShape((3, 1, 1), (1, 1, 1)), (), (), print) is None
+    assert kernel.bind(LaunchShape((3, 1, 1), (1, 1, 1)), (), (), print, 0) is None
 
 
 def test_texts_for_people_before_and_after_a_launch():

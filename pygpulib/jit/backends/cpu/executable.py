@@ -179,6 +179,7 @@ class CpuKernel:
         argument_types: Sequence[types.Type],
         parameter_types: Sequence[types.Type],
         fallback: Launcher,
+        stream: int,  # noqa: ARG002 - everything is done at once
     ) -> Launcher | None:
         """Return a native function that checks and unboxes the arguments and launches."""
         if self._is_cooperative:

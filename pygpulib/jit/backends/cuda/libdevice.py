@@ -16,9 +16,10 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
+from pygpulib._bindings.wheels import find_in_wheels
 from pygpulib._config import config
 from pygpulib._record import record
-from pygpulib.errors import ArgumentError, InternalError, NoDeviceError
+from pygpulib.errors import ArgumentError, InternalError, LibraryError
 from pygpulib.jit.backends.llvm.module import guard_forks
 from pygpulib.jit.cache import digest, open_cache
 
@@ -33,10 +34,7 @@ PREFIX = "__nv_"
 _FILE_NAME = "libdevice.10.bc"
 
 # Where wheels of CUDA 13 and 12 have the file, below the folder of the namespace `nvidia`.
-_IN_WHEELS = (
-    os.path.join("cu13", "nvvm", "libdevice", _FILE_NAME),
-    os.path.join("cuda_nvcc", "nvvm", "libdevice", _FILE_NAME),
-)
+_IN_WHEELS = (f"cu13/nvvm/libdevice/{_FILE_NAME}", f"cuda_nvcc/nvvm/libdevice/{_FILE_NAME}")
 
 # A definition ends with the first brace at the start of a line; all else is one line. Types,
 # attributes and metadata have no name that code looks for.
@@ -149,7 +147,7 @@ def link_text(names: Iterable[str], target: CudaTarget, *, fastmath: bool) -> st
 
     Raises
     ------
-    NoDeviceError
+    LibraryError
         If the library is not installed.
     InternalError
         If it has no such function.
@@ -184,7 +182,7 @@ def load_libdevice() -> DeviceLibrary:
 
     Raises
     ------
-    NoDeviceError
+    LibraryError
         If the library is not installed.
     """
     return _load(_required_path([]))
@@ -207,20 +205,7 @@ def find_libdevice() -> str | None:
                 help="unset it to use the file of an installed package or toolkit",
             )
         return config.libdevice
-    return _find_in_wheels() or _find_elsewhere()
-
-
-def _find_in_wheels() -> str | None:
-    from importlib.util import find_spec
-
-    spec = find_spec("nvidia")
-    folders = spec.submodule_search_locations if spec is not None else None
-    for folder in folders or ():
-        for place in _IN_WHEELS:
-            path = os.path.join(folder, place)
-            if os.path.isfile(path):
-                return path
-    return None
+    return find_in_wheels(_IN_WHEELS) or _find_elsewhere()
 
 
 def _find_elsewhere() -> str | None:
@@ -240,7 +225,7 @@ def _required_path(names: Iterable[str]) -> str:
     path = find_libdevice()
     if path is None:
         wanted = ", ".join(name.removeprefix(PREFIX) for name in names)
-        raise NoDeviceError(
+        raise LibraryError(
             f"CUDA's library of mathematical functions, {_FILE_NAME}, is not installed",
             detail=f"the kernel needs these functions of it: {wanted}" if wanted else "",
             help="install pygpulib[cuda13], or set CUDA_HOME to the folder of a CUDA toolkit",

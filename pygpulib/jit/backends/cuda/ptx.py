@@ -58,7 +58,7 @@ def compile_ptx(
 
     Raises
     ------
-    NoDeviceError
+    LibraryError
         If CUDA's mathematical library is needed and not installed.
     UnsupportedFeatureError
         If the target has no instruction for something.
