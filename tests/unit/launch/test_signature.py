@@ -143,13 +143,14 @@ def test_all_arguments_of_a_call():
 
 def test_memory_that_cannot_be_shared_is_refused_by_name():
     class Masked:
-        __cuda_array_interface__ = {
-            "shape": (1,),
-            "typestr": "<f8",
-            "data": (4096, False),
-            "version": 3,
-            "mask": object(),
-        }
+        def __init__(self):
+            self.__cuda_array_interface__ = {
+                "shape": (1,),
+                "typestr": "<f8",
+                "data": (4096, False),
+                "version": 3,
+                "mask": object(),
+            }
 
     @cuda.jit
     def kernel(values):
