@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
 from pygpulib.jit.backends.cpu.memory import address_of, addresses, lane_zero
-from pygpulib.jit.backends.llvm.atomics import MAXIMA, MINIMA, combined
+from pygpulib.jit.backends.llvm.atomics import MAXIMA, MINIMA, combined, pattern_of
 from pygpulib.jit.backends.llvm.text import register_type, scalar_type, suffix
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.ops import AtomicKind
@@ -124,11 +123,7 @@ def _exchange_loop(
 ) -> str:
     """Write a loop around compare-and-exchange, for everything without an instruction."""
     dtype, code = _dtype(op), gang.code
-    bits = next(
-        unsigned
-        for unsigned in (dtypes.uint8, dtypes.uint16, dtypes.uint32, dtypes.uint64)
-        if unsigned.size_bytes == dtype.size_bytes
-    )
+    bits = pattern_of(dtype)
     seen = code.slot(bits.llvm)
     code.store(seen, bits.llvm, code.load(pointer, bits.llvm))
     again, done = code.new_label("retry"), code.new_label("changed")

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
 from pygpulib.jit.backends.cuda.memory import address_of
 from pygpulib.jit.backends.cuda.thread import Join
-from pygpulib.jit.backends.llvm.atomics import MAXIMA, MINIMA, combined
+from pygpulib.jit.backends.llvm.atomics import MAXIMA, MINIMA, combined, pattern_of
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.ops import AtomicKind
 
@@ -61,7 +60,7 @@ def _change(thread: Thread, op: ir.Atomic, address: str) -> str:
 def _instruction(kind: AtomicKind, dtype: DType) -> str | None:
     """Return LLVM's instruction for an operation, if there is one that means the same."""
     if not dtype.is_integer:
-        return "fadd" if kind is AtomicKind.ADD else None
+        return "fadd" if kind is AtomicKind.ADD and not dtype.is_small else None
     if kind in MINIMA or kind in MAXIMA:
         return f"{'' if dtype.is_signed else 'u'}{'min' if kind in MINIMA else 'max'}"
     return _ON_INTEGERS.get(kind)
@@ -86,11 +85,7 @@ def _exchange(
 def _exchange_loop(thread: Thread, op: ir.Atomic, address: str) -> str:
     """Write a loop around compare and exchange."""
     dtype, code, write = thread.dtype(op.value), thread.code, thread.arithmetic
-    bits = next(
-        unsigned
-        for unsigned in (dtypes.uint16, dtypes.uint32, dtypes.uint64)
-        if unsigned.size_bytes == dtype.size_bytes
-    )
+    bits = pattern_of(dtype)
     retry, done = Join(code, "retry", [bits.llvm]), Join(code, "changed", [bits.llvm])
     size = bits.size_bytes
     retry.come([code.emit(f"load atomic {bits.llvm}, {address} {RELAXED}, align {size}")])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
+from pygpulib.jit.backends.llvm.atomics import pattern_of
 from pygpulib.jit.intrinsics.warp import WARP_SIZE
 from pygpulib.jit.ir import ops as ir
 
@@ -47,14 +49,13 @@ def _typed(thread: Thread, value: ir.Value) -> tuple[str, str]:
 
 def _words(thread: Thread, value: ir.Value, most: int) -> list[str]:
     """Write a value as i32, or as one i64 or two i32 if it has 64 bits."""
-    code, dtype = thread.code, thread.dtype(value)
-    bits, text = f"i{dtype.bits}", thread.text(value)
-    if dtype.is_bool:
-        return [code.emit(f"zext i1 {text} to i32")]
-    if dtype.is_float:
-        text = code.emit(f"bitcast {dtype.llvm} {text} to {bits}")
+    code, dtype, write = thread.code, thread.dtype(value), thread.arithmetic
+    text = thread.text(value)
+    if not dtype.is_bool:
+        text = write.bitcast(dtype, pattern_of(dtype), 0, text)
+        dtype = pattern_of(dtype)
     if dtype.bits < 32:
-        return [code.emit(f"zext {bits} {text} to i32")]
+        return [write.cast(dtype, dtypes.uint32, 0, text)]
     if dtype.bits == 32 or most == 64:
         return [text]
     high = code.emit(f"lshr i64 {text}, 32")
@@ -62,16 +63,16 @@ def _words(thread: Thread, value: ir.Value, most: int) -> list[str]:
 
 
 def _from_words(thread: Thread, dtype: DType, words: list[str]) -> str:
-    code, bits = thread.code, f"i{dtype.bits}"
+    code, write, text = thread.code, thread.arithmetic, words[0]
     if dtype.is_bool:
-        return code.emit(f"trunc i32 {words[0]} to i1")
-    text = words[0]
-    if dtype.bits < 32:
-        text = code.emit(f"trunc i32 {text} to {bits}")
-    elif dtype.bits == 64:
+        return write.cast(dtypes.uint32, dtype, 0, text)
+    pattern = pattern_of(dtype)
+    if len(words) == 2:
         low, high = (code.emit(f"zext i32 {word} to i64") for word in words)
         text = code.emit(f"or i64 {code.emit(f'shl i64 {high}, 32')}, {low}")
-    return code.emit(f"bitcast {bits} {text} to {dtype.llvm}") if dtype.is_float else text
+    else:
+        text = write.cast(dtypes.uint32, pattern, 0, text)
+    return write.bitcast(pattern, dtype, 0, text)
 
 
 def _shuffle(thread: Thread, op: ir.Call, name: str) -> str:

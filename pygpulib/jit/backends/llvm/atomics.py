@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
 from pygpulib.jit.ir.ops import AtomicKind, BinaryKind, CompareKind
 
@@ -19,6 +20,16 @@ _BINARY = {
 }
 MINIMA = (AtomicKind.MINIMUM, AtomicKind.NAN_MINIMUM)
 MAXIMA = (AtomicKind.MAXIMUM, AtomicKind.NAN_MAXIMUM)
+
+
+_UNSIGNED = {
+    dtype.size_bytes: dtype for dtype in (dtypes.uint8, dtypes.uint16, dtypes.uint32, dtypes.uint64)
+}
+
+
+def pattern_of(dtype: DType) -> DType:
+    """Return the unsigned integers that hold the bits of a number."""
+    return _UNSIGNED[dtype.size_bytes]
 
 
 def combined(
