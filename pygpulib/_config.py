@@ -4,6 +4,9 @@
 variable                  meaning
 ========================  ==================================================================
 ``PYGPULIB_BACKEND``      ``auto`` (default), ``cpu`` or ``cuda``
+``PYGPULIB_CUDA_LIBRARY`` path of the CUDA driver's library, where the system does not find it
+``PYGPULIB_MEMORY_POOL``  ``0`` takes device memory from CUDA's oldest allocator, whose memory can
+                          be shared with other processes
 ``PYGPULIB_CACHE``        ``0`` switches the on-disk cache of compiled kernels off
 ``PYGPULIB_CACHE_DIR``    folder of the on-disk cache of compiled kernels
 ``PYGPULIB_LIBDEVICE``    path of CUDA's ``libdevice.10.bc``, where it is in no usual place
@@ -24,6 +27,8 @@ from pygpulib.errors import ArgumentError
 
 BACKENDS = ("auto", "cpu", "cuda")
 
+_CUDA_LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+
 
 @record(eq=True)
 class Config:
@@ -33,6 +38,10 @@ class Config:
     ----------
     backend : str
         ``"auto"``, ``"cpu"`` or ``"cuda"``.
+    cuda_library : str
+        File name or path of the CUDA driver's library.
+    memory_pool : bool
+        Whether device memory comes from CUDA's stream-ordered pools, where a device has them.
     cache_dir : str
         Folder of the on-disk cache; it need not exist. Empty if this user has no home.
     cache : bool
@@ -48,6 +57,8 @@ class Config:
     """
 
     backend: str
+    cuda_library: str
+    memory_pool: bool
     cache_dir: str
     cache: bool
     libdevice: str
@@ -130,6 +141,8 @@ def read_config() -> Config:
     cache_dir = os.environ.get("PYGPULIB_CACHE_DIR", "").strip()
     return Config(
         backend=_read_backend(),
+        cuda_library=os.environ.get("PYGPULIB_CUDA_LIBRARY", "").strip() or _CUDA_LIBRARY,
+        memory_pool=_read_switch("PYGPULIB_MEMORY_POOL", "1"),
         cache_dir=os.path.abspath(cache_dir) if cache_dir else _default_cache_dir(),
         cache=_read_switch("PYGPULIB_CACHE", "1"),
         libdevice=os.environ.get("PYGPULIB_LIBDEVICE", "").strip(),

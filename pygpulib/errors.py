@@ -91,7 +91,15 @@ class ArgumentTypeError(PyGpuLibError, TypeError):
 
 
 class DeviceError(PyGpuLibError):
-    """Something is wrong with a device, its memory, or a launch."""
+    """Something is wrong with a device, its memory, or a launch.
+
+    Attributes
+    ----------
+    code : int
+        Status that a library of the vendor returned, 0 if none was involved.
+    """
+
+    code = 0
 
 
 class NoDeviceError(DeviceError):
@@ -128,6 +136,22 @@ class SpecializationError(PyGpuLibError, RuntimeError):
 
 class KernelFault(DeviceError):
     """A kernel failed while it ran."""
+
+
+class DeviceLostError(KernelFault):
+    """A kernel failed so badly that this process can no longer use the device."""
+
+
+class DriverError(DeviceError):
+    """The device's driver refused a request."""
+
+
+class ImageError(DeviceError):
+    """The device's driver does not accept the machine code of a kernel."""
+
+
+class LibraryError(DeviceError):
+    """A library of the vendor is missing, too old, or without a function."""
 
 
 class CompileError(PyGpuLibError):
@@ -185,6 +209,10 @@ class PyGpuLibWarning(RuntimeWarning):
 
 class PerformanceWarning(PyGpuLibWarning):
     """A program is right but will be slower than it has to be."""
+
+
+class BackendWarning(PyGpuLibWarning):
+    """A GPU cannot be used because something is wrong with its driver; the CPU is used."""
 
 
 class ConfigurationWarning(PyGpuLibWarning):

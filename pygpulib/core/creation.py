@@ -24,6 +24,8 @@ from pygpulib.core.transfer import host_array, share_foreign
 from pygpulib.errors import ArgumentTypeError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import DTypeLike, NDArray
 
     from pygpulib.core.driver import HostArray
@@ -195,17 +197,21 @@ def pinned_array(
     numpy.ndarray
         The array, aligned to 64 bytes, with arbitrary contents.
     """
-    return _allocate_host(shape, dtype, strides, order)[1]
+    return _host_memory(current_driver().allocate_host, shape, dtype, strides, order)[1]
 
 
-def _allocate_host(
-    shape: object, dtype: DTypeLike, strides: object, order: str
+def _host_memory(
+    allocate: Callable[[int], NDArray[np.uint8]],
+    shape: object,
+    dtype: DTypeLike,
+    strides: object,
+    order: str,
 ) -> tuple[NDArray[np.uint8], HostArray]:
     """Return memory that the device addresses, and an array over it."""
     lengths, element = normalize_shape(shape), storage_dtype(dtype)
     steps = _strides(lengths, element, strides, order)
     low, high = byte_span(lengths, steps, element.itemsize)
-    memory = current_driver().allocate_host(high - low)
+    memory = allocate(high - low)
     return memory, np.ndarray(lengths, element, memory, -low, steps)
 
 
@@ -251,7 +257,8 @@ def mapped_array(
         The array, aligned to 64 bytes, with arbitrary contents.
     """
     stream_handle(stream)
-    return MappedArray.over(*_allocate_host(shape, dtype, strides, order), stream)
+    allocate = current_driver().allocate_host
+    return MappedArray.over(*_host_memory(allocate, shape, dtype, strides, order), stream)
 
 
 def mapped_array_like(
@@ -288,7 +295,8 @@ def managed_array(
         The array, aligned to 64 bytes, with arbitrary contents.
     """
     stream_handle(stream)
-    return MappedArray.over(*_allocate_host(shape, dtype, strides, order), stream)
+    allocate = current_driver().allocate_managed
+    return MappedArray.over(*_host_memory(allocate, shape, dtype, strides, order), stream)
 
 
 def _strides(shape: Shape, dtype: np.dtype[np.generic], strides: object, order: str) -> Shape:

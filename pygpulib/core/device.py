@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pygpulib._config import config
 from pygpulib.core.locks import Lock
-from pygpulib.errors import DeviceError, DeviceIndexError, NoDeviceError
+from pygpulib.errors import DeviceError, DeviceIndexError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,7 +91,8 @@ class Device:
 
     def synchronize(self) -> None:
         """Wait until all work of the device is done."""
-        self.driver.synchronize()
+        with self:
+            self.driver.synchronize()
 
     def reset(self) -> None:
         """Return cached memory to the system; arrays in use stay valid."""
@@ -139,17 +140,9 @@ _drivers: list[Driver] = []
 _lock = Lock()
 
 
-def _choose_driver(backend: str) -> Driver:
-    if backend == "cuda":
-        raise NoDeviceError(
-            "there is no CUDA device that this version of pygpulib can use",
-            detail="PYGPULIB_BACKEND is 'cuda', and this version has only the CPU back end",
-            help="unset PYGPULIB_BACKEND, or set it to 'cpu': the same program runs on the "
-            "processor",
-        )
-    from pygpulib.core.driver_cpu import CpuDriver
-
-    return CpuDriver()
+def selected_ordinal() -> int:
+    """Return the number of the device that the calling thread uses."""
+    return _thread.ordinal
 
 
 def current_driver() -> Driver:
@@ -173,7 +166,10 @@ def current_driver() -> Driver:
     if not _drivers:
         with _lock:
             if not _drivers:
-                _drivers.append(_choose_driver(config.backend))
+                # Which imports drivers, and the one for CUDA asks for the device of a thread.
+                from pygpulib.core.selection import choose_driver
+
+                _drivers.append(choose_driver(config.backend))
     return _drivers[-1]
 
 

@@ -183,6 +183,10 @@ class Driver(Protocol):
         """Whether addresses may go to other libraries, and come from them, as CUDA's."""
         ...
 
+    def can_access_peer(self, ordinal: int, peer: int) -> bool:
+        """Return whether kernels of a device can use another device's memory in place."""
+        ...
+
     def memory_info(self, ordinal: int) -> MemoryInfo:
         """Return free and total memory of a device."""
         ...
@@ -201,6 +205,10 @@ class Driver(Protocol):
 
     def allocate_host(self, size_bytes: int) -> NDArray[np.uint8]:
         """Return host memory, aligned to at least 64 bytes, that the device can address too."""
+        ...
+
+    def allocate_managed(self, size_bytes: int) -> NDArray[np.uint8]:
+        """Return memory that moves to whoever uses it, aligned to at least 64 bytes."""
         ...
 
     def map_host(self, array: HostArray) -> tuple[Buffer, int]:

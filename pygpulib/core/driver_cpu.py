@@ -93,6 +93,10 @@ class CpuDriver:
         """
         return not cuda_driver_is_installed()
 
+    def can_access_peer(self, ordinal: int, peer: int) -> bool:  # noqa: ARG002
+        """Return False: there is no other device."""
+        return False
+
     def memory_info(self, ordinal: int) -> MemoryInfo:  # noqa: ARG002
         """Return available and total memory of the machine."""
         return host_memory()
@@ -112,6 +116,10 @@ class CpuDriver:
     def allocate_host(self, size_bytes: int) -> NDArray[np.uint8]:
         """Return new memory: the device addresses all of it."""
         return np.asarray(Buffer.allocate(self, size_bytes))
+
+    def allocate_managed(self, size_bytes: int) -> NDArray[np.uint8]:
+        """Return new memory: it has nowhere to move to."""
+        return self.allocate_host(size_bytes)
 
     def map_host(self, array: HostArray) -> tuple[Buffer, int]:
         """Return the memory of a host array; the buffer keeps the array alive."""

@@ -93,6 +93,10 @@ class NullDriver:
         """Return DLPack's number for devices of no known type."""
         return (_DLPACK_EXTENSION_DEVICE, ordinal)
 
+    def can_access_peer(self, ordinal: int, peer: int) -> bool:  # noqa: ARG002
+        """Return False."""
+        return False
+
     def memory_info(self, ordinal: int) -> MemoryInfo:  # noqa: ARG002
         """Return zero."""
         return MemoryInfo(0, 0)
@@ -113,6 +117,11 @@ class NullDriver:
     def allocate_host(self, size_bytes: int) -> NDArray[np.uint8]:
         """Return zeros."""
         self._note("allocate_host", size_bytes)
+        return np.zeros(size_bytes, np.uint8)
+
+    def allocate_managed(self, size_bytes: int) -> NDArray[np.uint8]:
+        """Return zeros."""
+        self._note("allocate_managed", size_bytes)
         return np.zeros(size_bytes, np.uint8)
 
     def map_host(self, array: HostArray) -> tuple[Buffer, int]:

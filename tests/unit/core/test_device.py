@@ -85,8 +85,9 @@ def test_a_device_that_does_not_exist_is_refused(ordinal):
     assert isinstance(raised.value, NoDeviceError)
 
 
-def test_asking_for_cuda_says_that_there_is_only_the_cpu(monkeypatch):
+def test_asking_for_cuda_where_there_is_none_says_so(monkeypatch):
     monkeypatch.setenv("PYGPULIB_BACKEND", "cuda")
+    monkeypatch.setenv("PYGPULIB_CUDA_LIBRARY", "/nowhere/libcuda.so.1")
     code = (
         "from pygpulib.cuda.devices import is_available, current_backend\n"
         "assert not is_available()\ncurrent_backend()"
@@ -98,10 +99,10 @@ def test_asking_for_cuda_says_that_there_is_only_the_cpu(monkeypatch):
         check=False,
     )
     assert done.stderr.endswith(
-        "NoDeviceError: there is no CUDA device that this version of pygpulib can use\n"
-        "PYGPULIB_BACKEND is 'cuda', and this version has only the CPU back end\n"
-        "help: unset PYGPULIB_BACKEND, or set it to 'cpu': the same program runs on the "
-        "processor\n"
+        "NoDeviceError: there is no CUDA driver on this machine, and PYGPULIB_BACKEND is 'cuda'\n"
+        "the library /nowhere/libcuda.so.1 was not found\n"
+        "help: install NVIDIA's driver, or set PYGPULIB_CUDA_LIBRARY to the path of the library; "
+        "or unset PYGPULIB_BACKEND to run on the processor\n"
     )
 
 

@@ -1,0 +1,208 @@
+"""Devices as the driver uses them: one primary context for each, current in the calling thread.
+
+The primary context is the one that the CUDA runtime and with it most libraries use, so that
+memory, streams and events can be exchanged with them. It is opened when a device is first used.
+Which device a thread uses is for `pygpulib.core.device` to say; before each operation the driver
+is told, whatever other libraries have told it in between.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from pygpulib._config import config
+from pygpulib.core.device import selected_ordinal
+from pygpulib.core.driver import DEFAULT_STREAM, MemoryInfo
+from pygpulib.core.driver_cuda.api import device_attribute
+from pygpulib.core.driver_cuda.pending import PendingWork
+from pygpulib.core.driver_cuda.pools import CachingPool, StreamOrderedPool, out_of_memory
+from pygpulib.core.driver_cuda.retirement import Retirement
+from pygpulib.core.locks import Lock
+from pygpulib.errors import DeviceMemoryError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from pygpulib._bindings.library import Library
+    from pygpulib.core.driver_cuda.pools import DevicePool
+
+
+class Context:
+    """What belongs to one device.
+
+    Parameters
+    ----------
+    library : Library
+        The driver library.
+    device : int
+        The driver's number of the device.
+    retirement : Retirement
+        Where things are given back.
+
+    Attributes
+    ----------
+    handle : int
+        The driver's handle of the primary context.
+    pending : PendingWork
+        What the device may still be working on.
+    reports : dict
+        What to call after the next wait for a stream.
+    """
+
+    def __init__(self, library: Library, device: int, retirement: Retirement) -> None:
+        self.device = device
+        self.retirement = retirement
+        self.pending = PendingWork(library)
+        self.reports: dict[int, list[Callable[[], None]]] = {}
+        self._library = library
+        self._pool: DevicePool | None = None
+        self._pool_lock = Lock()
+        handle = ctypes.c_void_p()
+        library.cuDevicePrimaryCtxRetain(ctypes.byref(handle), device)
+        self.handle = handle.value or 0
+
+    @property
+    def pool(self) -> DevicePool:
+        """The device's memory, made when it is first needed; the device is current."""
+        if self._pool is None:
+            with self._pool_lock:
+                if self._pool is None:
+                    self._pool = self._new_pool()
+        return self._pool
+
+    def _new_pool(self) -> DevicePool:
+        # Enough to reuse the arrays of a working set, with room for other programs.
+        cap_bytes = self.memory_info().total // 4
+        has_pools = device_attribute(self._library, self.device, "MEMORY_POOLS_SUPPORTED")
+        if has_pools and config.memory_pool:
+            return StreamOrderedPool(self._library, self.device, self.pending, cap_bytes)
+        return CachingPool(self._library, self.pending, cap_bytes, self._run_locked)
+
+    def _run_locked(self, function: Callable[[], int]) -> int:
+        with self.retirement.lock:
+            self.retirement.work_off_locked()
+            return function()
+
+    def allocate(self, size_bytes: int, stream: int) -> int:
+        """Return the address of new memory; the device is current."""
+        self.retirement.work_off()
+        pool = self.pool
+        try:
+            return pool.allocate(size_bytes, stream)
+        except DeviceMemoryError:
+            # Memory that is given back behind work that still runs is there once it is done.
+            self.synchronize()
+            pool.trim()
+        try:
+            return pool.allocate(size_bytes, stream)
+        except DeviceMemoryError as error:
+            info = self.memory_info()
+            raise out_of_memory(size_bytes, info.free, info.total, error) from error
+
+    def free(self, address: int) -> None:
+        """Give memory back; safe in finalizers."""
+        self.retirement.add(self.handle, lambda: self.pool.free(address))
+
+    def memory_info(self) -> MemoryInfo:
+        """Return free and total memory; the device is current."""
+        free, total = ctypes.c_size_t(), ctypes.c_size_t()
+        self._library.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total))
+        return MemoryInfo(free.value, total.value)
+
+    def trim(self) -> None:
+        """Return cached memory to the system; the device is current."""
+        self.retirement.work_off()
+        if self._pool is not None:
+            self._pool.trim()
+
+    def synchronize(self) -> None:
+        """Wait for all work and report what kernels had to say; the device is current."""
+        self.pending.settle_all()
+        self._library.cuCtxSynchronize()
+        self.pending.release_kept()
+        self.retirement.work_off()
+        for stream in tuple(self.reports):
+            self._report(stream)
+
+    def wait_for_pending(self) -> None:
+        """Wait until all that was queued so far is done, in a finalizer's place."""
+        self._library.cuStreamSynchronize(self.pending.find_order(DEFAULT_STREAM))
+
+    def synchronize_stream(self, stream: int) -> None:
+        """Wait for a stream and report what its kernels had to say; the device is current."""
+        self.pending.settle(stream)
+        self._library.cuStreamSynchronize(stream)
+        self.pending.release_kept()
+        self.retirement.work_off()
+        if self.reports:
+            self._report(stream)
+
+    def _report(self, stream: int) -> None:
+        reports = self.reports.pop(stream, [])
+        while reports:
+            reports.pop(0)()
+
+    def close(self) -> None:
+        """Drop what this package made; the device is current, and nobody uses it any more."""
+        self.synchronize()
+        self.pending.close()
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
+
+
+class Contexts:
+    """The contexts of this process, opened when they are first used.
+
+    Parameters
+    ----------
+    library : Library
+        The driver library.
+    devices : sequence of int
+        The driver's numbers of the devices, in this package's order.
+    """
+
+    def __init__(self, library: Library, devices: Sequence[int]) -> None:
+        self.library = library
+        self.devices = tuple(devices)
+        self.retirement = Retirement(library)
+        self._opened: dict[int, Context] = {}
+        self._lock = Lock()
+
+    def current(self) -> Context:
+        """Return the calling thread's device, after making it current for the driver."""
+        context = self._opened.get(selected_ordinal()) or self._open(selected_ordinal())
+        self.library.cuCtxSetCurrent(context.handle)
+        return context
+
+    def _open(self, ordinal: int) -> Context:
+        with self._lock:
+            context = self._opened.get(ordinal)
+            if context is None:
+                context = Context(self.library, self.devices[ordinal], self.retirement)
+                self._opened[ordinal] = context
+        return context
+
+    @contextmanager
+    def of(self, ordinal: int) -> Iterator[Context]:
+        """Return a context in which a certain device is current for the driver."""
+        context = self._opened.get(ordinal) or self._open(ordinal)
+        self.library.cuCtxPushCurrent_v2(context.handle)
+        try:
+            yield context
+        finally:
+            self.library.cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p()))
+
+    def opened(self) -> tuple[int, ...]:
+        """Return the numbers of the devices that were used so far."""
+        return tuple(self._opened)
+
+    def close(self) -> None:
+        """Give all devices back; nobody uses them any more."""
+        for ordinal in self.opened():
+            with self.of(ordinal) as context:
+                context.close()
+            del self._opened[ordinal]
+            self.library.cuDevicePrimaryCtxRelease_v2(context.device)

@@ -1,0 +1,463 @@
+"""The `Driver` protocol on NVIDIA's GPUs; all methods act on the calling thread's device."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import weakref
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+
+from pygpulib._bindings import cuda_driver as cu
+from pygpulib._bindings.cuda_constants import FUNCTION_ATTRIBUTES
+from pygpulib._bindings.library import open_shared
+from pygpulib._config import config
+from pygpulib.core.device import selected_ordinal
+from pygpulib.core.driver_cuda import host_memory, modules, properties, sharing
+from pygpulib.core.driver_cuda.api import examine
+from pygpulib.core.driver_cuda.contexts import Contexts
+from pygpulib.core.driver_cuda.copies import Copier
+from pygpulib.core.driver_cuda.host_calls import HostCalls
+from pygpulib.core.driver_cuda.modules import NO_OPTIONS, ImageOptions
+from pygpulib.core.driver_cuda.pending import create_event, create_stream
+from pygpulib.errors import ArgumentTypeError, DeviceLostError, NoDeviceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pygpulib._bindings.library import Library
+    from pygpulib.core.driver import (
+        DeviceProperties,
+        Executable,
+        HostArray,
+        LaunchShape,
+        Memory,
+        MemoryInfo,
+        StridedMemory,
+    )
+    from pygpulib.core.driver_cuda.api import CudaStack
+    from pygpulib.core.driver_cuda.contexts import Context
+    from pygpulib.core.layout import Shape
+    from pygpulib.core.memory import Buffer
+
+_DLPACK_CUDA = 2
+
+
+class CudaExecutable(Protocol):
+    """A kernel that is ready to be queued on a device."""
+
+    def enqueue(
+        self, driver: CudaDriver, shape: LaunchShape, arguments_address: int, stream: int
+    ) -> None:
+        """Queue every thread of the grid; `arguments_address` points to the packed arguments."""
+        ...
+
+
+class HostImage(Protocol):
+    """A compiled kernel that becomes executable without a device."""
+
+    def load(self) -> Executable:
+        """Make the code executable."""
+        ...
+
+
+class CudaEvent:
+    """An event, dropped with this object.
+
+    Attributes
+    ----------
+    handle : int
+        The driver's handle.
+    """
+
+    __slots__ = ("__weakref__", "_context", "_library", "handle")
+
+    def __init__(self, library: Library, context: Context, handle: int) -> None:
+        self.handle = handle
+        self._library = library
+        self._context = context
+
+    def __del__(self) -> None:
+        destroy = partial(self._library.cuEventDestroy_v2, self.handle)
+        self._context.retirement.add(self._context.handle, destroy)
+
+
+class CudaDriver:
+    """The `Driver` protocol over CUDA's driver library.
+
+    Parameters
+    ----------
+    stack : CudaStack, optional
+        What was found on this machine; by default this looks for it.
+
+    Raises
+    ------
+    NoDeviceError
+        If there is no device that can be used.
+    """
+
+    name = "cuda"
+    exports_cuda_interface = True
+
+    def __init__(self, stack: CudaStack | None = None) -> None:
+        if stack is None:
+            stack = examine(open_shared([config.cuda_library]))
+        if stack.library is None:
+            raise NoDeviceError(stack.problem, detail=stack.detail, help=stack.help)
+        self.library = stack.library
+        self.contexts = Contexts(stack.library, stack.devices)
+        self._copier = Copier(stack.library)
+        self._host_calls = HostCalls(stack.library)
+        self._properties: dict[int, DeviceProperties] = {}
+        self._limits: dict[int, Mapping[str, int]] = {}
+        self._owners: dict[int, Context] = {}
+        self._stream_owners: dict[int, Context] = {}
+        self._modules: dict[int, tuple[Context, int]] = {}
+        atexit.register(_finish_at_exit, weakref.ref(self))
+
+    # ------------------------------------------------------------------------------ devices
+
+    def device_count(self) -> int:
+        """Return the number of devices that kernels can be compiled for."""
+        return len(self.contexts.devices)
+
+    def current_ordinal(self) -> int:
+        """Return the number of the calling thread's device."""
+        return selected_ordinal()
+
+    def device_properties(self, ordinal: int) -> DeviceProperties:
+        """Describe a device."""
+        if ordinal not in self._properties:
+            device = self.contexts.devices[ordinal]
+            self._properties[ordinal] = properties.read_properties(self.library, device)
+        return self._properties[ordinal]
+
+    def launch_limits(self, ordinal: int) -> Mapping[str, int]:
+        """Return what limits the sizes of a launch."""
+        if ordinal not in self._limits:
+            device = self.contexts.devices[ordinal]
+            self._limits[ordinal] = properties.read_limits(self.library, device)
+        return self._limits[ordinal]
+
+    def dlpack_device(self, ordinal: int) -> tuple[int, int]:
+        """Return DLPack's name of a device."""
+        return (_DLPACK_CUDA, self.contexts.devices[ordinal])
+
+    def can_access_peer(self, ordinal: int, peer: int) -> bool:
+        """Return whether kernels of a device can use another device's memory in place."""
+        return sharing.can_access_peer(self.contexts, ordinal, peer)
+
+    def enable_peer_access(self, ordinal: int, peer: int) -> None:
+        """Let kernels of a device use another device's memory in place."""
+        sharing.enable_peer_access(self.contexts, ordinal, peer)
+
+    def close(self) -> None:
+        """Give all devices back; nothing of this driver may be in use."""
+        self.contexts.close()
+
+    # ------------------------------------------------------------------------------- memory
+
+    def memory_info(self, ordinal: int) -> MemoryInfo:
+        """Return free and total memory of a device."""
+        self.contexts.retirement.work_off()
+        with self.contexts.of(ordinal) as context:
+            return context.memory_info()
+
+    def allocate(self, size_bytes: int, stream: int) -> int:
+        """Return the address of new memory, ready for a stream."""
+        context = self.contexts.current()
+        address = context.allocate(size_bytes, stream)
+        self._owners[address] = context
+        return address
+
+    def free(self, address: int) -> None:
+        """Give memory back once all that was queued so far is done."""
+        self._owners.pop(address).free(address)
+
+    def trim(self) -> None:
+        """Return cached memory of all devices to the system."""
+        for ordinal in self.contexts.opened():
+            with self.contexts.of(ordinal) as context:
+                context.trim()
+
+    def allocate_host(self, size_bytes: int) -> NDArray[np.uint8]:
+        """Return new pinned memory, which the device addresses too."""
+        return host_memory.allocate_pinned(self.library, self.contexts.current(), size_bytes)
+
+    def allocate_managed(self, size_bytes: int) -> NDArray[np.uint8]:
+        """Return new memory that moves to whoever uses it."""
+        return host_memory.allocate_managed(self.library, self.contexts.current(), size_bytes)
+
+    def map_host(self, array: HostArray) -> tuple[Buffer, int]:
+        """Return the memory of a host array, pinned as long as the buffer lives."""
+        return host_memory.map_array(self.library, self, self.contexts.current(), array)
+
+    def host_address(self, array: HostArray) -> int | None:
+        """Return where the device finds a host array, None if it cannot address it."""
+        return host_memory.device_address(array)
+
+    def defer_cleanup(self) -> AbstractContextManager[None]:
+        """Return a context in which memory is not given back."""
+        return self.contexts.retirement.pause()
+
+    def host_view(
+        self,
+        memory: Memory,  # noqa: ARG002
+        offset: int,  # noqa: ARG002
+        shape: Shape,  # noqa: ARG002
+        strides: Shape,  # noqa: ARG002
+        dtype: np.dtype[np.generic],  # noqa: ARG002
+    ) -> None:
+        """Return None: the host must not look at memory that kernels may still be writing."""
+        return
+
+    def ipc_handle(self, address: int) -> tuple[bytes, int]:
+        """Return what another process needs to open device memory; see `sharing.ipc_handle`."""
+        return sharing.ipc_handle(self.library, self.contexts.current(), address)
+
+    def open_ipc(self, handle: bytes, size_bytes: int) -> Buffer:
+        """Return device memory of another process."""
+        return sharing.open_ipc(self.library, self, self.contexts.current(), handle, size_bytes)
+
+    # ------------------------------------------------------------------------------- copies
+
+    def copy_to_device(
+        self, target: StridedMemory, source: NDArray[np.generic], stream: int
+    ) -> None:
+        """Copy a host array into an array."""
+        self._copier.upload(self.contexts.current(), target, source, stream)
+
+    def copy_to_host(self, target: NDArray[np.generic], source: StridedMemory, stream: int) -> None:
+        """Copy an array into a host array."""
+        self._copier.download(self.contexts.current(), target, source, stream)
+
+    def copy_on_device(self, target: StridedMemory, source: StridedMemory, stream: int) -> None:
+        """Copy between two arrays, which may overlap."""
+        self._copier.copy_on_device(self.contexts.current(), target, source, stream)
+
+    # ------------------------------------------------------------------- streams and events
+
+    def create_stream(self) -> int:
+        """Return a new stream, which waits for the default stream and the other way round."""
+        context = self.contexts.current()
+        stream = create_stream(self.library, cu.STREAM_DEFAULT)
+        context.pending.add_stream(stream)
+        self._stream_owners[stream] = context
+        return stream
+
+    def destroy_stream(self, stream: int) -> None:
+        """Drop a stream once its work is done."""
+        context = self._stream_owners.pop(stream)
+
+        def destroy() -> None:
+            context.pending.drop_stream(stream)
+            self.library.cuStreamDestroy_v2(stream)
+
+        context.retirement.add(context.handle, destroy)
+
+    def synchronize_stream(self, stream: int) -> None:
+        """Wait until all work of a stream is done."""
+        self.contexts.current().synchronize_stream(stream)
+
+    def synchronize(self) -> None:
+        """Wait until all work of the device is done."""
+        self.contexts.current().synchronize()
+
+    def add_host_function(self, stream: int, function: Callable[[], None]) -> None:
+        """Call a function, in another thread, once the stream's work so far is done."""
+        context = self.contexts.current()
+        self._host_calls.add(stream, function)
+        context.pending.mark(stream)
+
+    def add_report(self, stream: int, read: Callable[[], None]) -> None:
+        """Call a function, in this thread or another, after the next wait for a stream.
+
+        Parameters
+        ----------
+        stream : int
+            The stream; waiting for the device is waiting for it, too.
+        read : callable
+            May use the device, and raise.
+        """
+        self.contexts.current().reports.setdefault(stream, []).append(read)
+
+    def create_event(self, timing: bool) -> CudaEvent:
+        """Return a new event."""
+        context = self.contexts.current()
+        flags = cu.EVENT_DEFAULT if timing else cu.EVENT_DISABLE_TIMING
+        return CudaEvent(self.library, context, create_event(self.library, flags))
+
+    def record_event(self, event: object, stream: int) -> None:
+        """Make an event stand for the stream's work so far."""
+        self.contexts.current()
+        self.library.cuEventRecord(_handle_of(event), stream)
+
+    def query_event(self, event: object) -> bool:
+        """Return whether the work that an event stands for is done."""
+        self.contexts.current()
+        status: int = self.library.cuEventQuery(_handle_of(event))
+        return status != cu.NOT_READY
+
+    def synchronize_event(self, event: object) -> None:
+        """Wait for the work that an event stands for."""
+        self.contexts.current()
+        self.library.cuEventSynchronize(_handle_of(event))
+
+    def wait_event(self, stream: int, event: object) -> None:
+        """Let later work of a stream wait for an event."""
+        context = self.contexts.current()
+        self.library.cuStreamWaitEvent(stream, _handle_of(event), 0)
+        context.pending.mark(stream)
+
+    def elapsed_ms(self, start: object, end: object) -> float:
+        """Return the time between two events; waits until both have happened."""
+        self.contexts.current()
+        self.library.cuEventSynchronize(_handle_of(end))
+        self.library.cuEventSynchronize(_handle_of(start))
+        result = ctypes.c_float()
+        self.library.cuEventElapsedTime(ctypes.byref(result), _handle_of(start), _handle_of(end))
+        return result.value
+
+    # ------------------------------------------------------------------------------ kernels
+
+    def load(self, image: object) -> Executable:
+        """Make a compiled kernel executable."""
+        loadable: HostImage = image  # type: ignore[assignment]
+        return loadable.load()
+
+    def load_image(self, code: bytes, name: str, options: ImageOptions = NO_OPTIONS) -> int:
+        """Return the driver's handle of a kernel, loaded for the calling thread's device.
+
+        Parameters
+        ----------
+        code : bytes
+            PTX text or a binary.
+        name : str
+            The kernel in it.
+        options : ImageOptions
+            What the driver's compiler is told.
+
+        Raises
+        ------
+        ImageError
+            If the driver does not accept the code; with the messages of its compiler.
+        """
+        context = self.contexts.current()
+        module, function = modules.load_function(self.library, code, name, options)
+        self._modules[function] = context, module
+        return function
+
+    def unload_image(self, function: int) -> None:
+        """Drop a kernel once its launches are done; safe to call from a finalizer."""
+        context, module = self._modules.pop(function)
+
+        def unload() -> None:
+            context.wait_for_pending()
+            self.library.cuModuleUnload(module)
+
+        context.retirement.add(context.handle, unload)
+
+    def global_variable(self, function: int, name: str) -> tuple[int, int]:
+        """Return address and size of a variable in the image that a kernel came with."""
+        self.contexts.current()
+        _, module = self._modules[function]
+        return modules.global_variable(self.library, module, name)
+
+    def function_attribute(self, function: int, name: str) -> int:
+        """Return an attribute of a kernel by its name without ``CU_FUNC_ATTRIBUTE_``."""
+        self.contexts.current()
+        return modules.function_attribute(self.library, function, name)
+
+    def set_dynamic_shared_limit(self, function: int, size_bytes: int) -> None:
+        """Allow launches of a kernel with so much dynamic shared memory."""
+        self.contexts.current()
+        number = FUNCTION_ATTRIBUTES["MAX_DYNAMIC_SHARED_SIZE_BYTES"]
+        self.library.cuFuncSetAttribute(function, number, size_bytes)
+
+    def max_active_blocks(self, function: int, threads: int, shared_bytes: int) -> int:
+        """Return how many blocks of a kernel one multiprocessor runs at the same time."""
+        self.contexts.current()
+        return modules.max_active_blocks(self.library, function, threads, shared_bytes)
+
+    def launch(
+        self, executable: Executable, shape: LaunchShape, arguments_address: int, stream: int
+    ) -> None:
+        """Queue a kernel after the stream's work so far."""
+        kernel: CudaExecutable = executable  # type: ignore[assignment]
+        kernel.enqueue(self, shape, arguments_address, stream)
+
+    def launch_function(
+        self,
+        function: int,
+        shape: LaunchShape,
+        parameters: int,
+        stream: int,
+        *,
+        cooperative: bool = False,
+    ) -> None:
+        """Queue a kernel; its arguments must stay alive until this returns.
+
+        Parameters
+        ----------
+        function : int
+            What `load_image` returned for this device.
+        shape : LaunchShape
+            How many threads.
+        parameters : int
+            Address of the addresses of the parameters.
+        stream : int
+            The stream.
+        cooperative : bool
+            Whether all blocks must run at the same time.
+        """
+        context = self.contexts.current()
+        x, y, z = shape.grid
+        block_x, block_y, block_z = shape.block
+        if cooperative:
+            self.library.cuLaunchCooperativeKernel(
+                function, x, y, z, block_x, block_y, block_z, shape.shared_bytes, stream, parameters
+            )
+        else:
+            self.library.cuLaunchKernel(
+                function,
+                x,
+                y,
+                z,
+                block_x,
+                block_y,
+                block_z,
+                shape.shared_bytes,
+                stream,
+                parameters,
+                None,
+            )
+        context.pending.mark(stream)
+
+    # ----------------------------------------------------------------------------- the end
+
+    def finish(self) -> None:
+        """Wait for what still has something to say, and give nothing back from now on."""
+        for ordinal in self.contexts.opened():
+            with self.contexts.of(ordinal) as context:
+                if context.reports or len(self._host_calls):
+                    context.synchronize()
+        self.contexts.retirement.stop()
+
+
+def _finish_at_exit(reference: weakref.ref[CudaDriver]) -> None:
+    driver = reference()
+    if driver is not None:
+        # A device that is lost has nothing to say any more.
+        with suppress(DeviceLostError):
+            driver.finish()
+
+
+def _handle_of(event: object) -> int:
+    if not isinstance(event, CudaEvent):
+        raise ArgumentTypeError("an event of another back end reached the CUDA back end")
+    return event.handle

@@ -1,0 +1,128 @@
+"""Kernels as the driver loads them."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING
+
+from pygpulib._bindings import cuda_driver as cu
+from pygpulib._bindings.cuda_constants import FUNCTION_ATTRIBUTES
+from pygpulib._record import record
+from pygpulib.errors import DeviceError, ImageError
+
+if TYPE_CHECKING:
+    from pygpulib._bindings.library import Library
+
+_LOG_BYTES = 16384
+
+
+@record(eq=True)
+class ImageOptions:
+    """What the driver's compiler is told about PTX.
+
+    Attributes
+    ----------
+    max_registers : int
+        Registers of a thread; 0 lets the compiler choose.
+    is_debug : bool
+        Whether to leave the code unoptimized, for debuggers.
+    has_line_info : bool
+        Whether to keep the lines of the source, for profilers.
+    """
+
+    max_registers: int = 0
+    is_debug: bool = False
+    has_line_info: bool = False
+
+    def items(self) -> list[tuple[int, int]]:
+        """Return the driver's numbers and values of the options that are set."""
+        return [
+            (option, value)
+            for option, value in (
+                (cu.JIT_MAX_REGISTERS, self.max_registers),
+                (cu.JIT_GENERATE_DEBUG_INFO, int(self.is_debug)),
+                (cu.JIT_GENERATE_LINE_INFO, int(self.has_line_info)),
+            )
+            if value
+        ]
+
+
+NO_OPTIONS = ImageOptions()
+
+
+def load_function(
+    library: Library, code: bytes, name: str, options: ImageOptions
+) -> tuple[int, int]:
+    """Load machine code or PTX for the current device.
+
+    Parameters
+    ----------
+    library : Library
+        The driver library.
+    code : bytes
+        PTX text, or a binary.
+    name : str
+        The kernel in it.
+    options : ImageOptions
+        What the compiler is told.
+
+    Returns
+    -------
+    int, int
+        The driver's handles of the module and of the kernel.
+
+    Raises
+    ------
+    ImageError
+        If the driver does not accept the code; with the messages of its compiler.
+    """
+    log = ctypes.create_string_buffer(_LOG_BYTES)
+    pairs = [
+        *options.items(),
+        (cu.JIT_ERROR_LOG_BUFFER, ctypes.addressof(log)),
+        (cu.JIT_ERROR_LOG_BUFFER_SIZE, _LOG_BYTES),
+    ]
+    numbers = (ctypes.c_int * len(pairs))(*(number for number, _ in pairs))
+    values = (ctypes.c_void_p * len(pairs))(*(value for _, value in pairs))
+    module, function = ctypes.c_void_p(), ctypes.c_void_p()
+    try:
+        library.cuModuleLoadDataEx(ctypes.byref(module), code, len(pairs), numbers, values)
+    except ImageError as error:
+        raise _with_log(error, log.value) from None
+    try:
+        library.cuModuleGetFunction(ctypes.byref(function), module, name.encode())
+    except DeviceError:
+        library.cuModuleUnload(module)
+        raise
+    return module.value or 0, function.value or 0
+
+
+def _with_log(error: ImageError, log: bytes) -> ImageError:
+    text = log.decode(errors="replace").strip()
+    detail = f"{error.detail}\n{text}" if text else error.detail
+    result = ImageError(error.problem, detail=detail, help=error.help)
+    result.code = error.code
+    return result
+
+
+def global_variable(library: Library, module: int, name: str) -> tuple[int, int]:
+    """Return address and size of a variable of a module."""
+    address, size = ctypes.c_uint64(), ctypes.c_size_t()
+    library.cuModuleGetGlobal_v2(ctypes.byref(address), ctypes.byref(size), module, name.encode())
+    return address.value, size.value
+
+
+def function_attribute(library: Library, function: int, name: str) -> int:
+    """Return an attribute of a kernel by its name without ``CU_FUNC_ATTRIBUTE_``."""
+    value = ctypes.c_int()
+    library.cuFuncGetAttribute(ctypes.byref(value), FUNCTION_ATTRIBUTES[name], function)
+    return value.value
+
+
+def max_active_blocks(library: Library, function: int, threads: int, shared_bytes: int) -> int:
+    """Return how many blocks of a kernel one multiprocessor runs at the same time."""
+    value = ctypes.c_int()
+    library.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        ctypes.byref(value), function, threads, shared_bytes
+    )
+    return value.value

@@ -1,0 +1,192 @@
+"""What a device may still be working on, and how long things must stay for it.
+
+Memory may be given back while kernels and copies that use it are queued. CUDA takes memory back
+*in the order of a stream*: it is reused only by what comes later there. This module finds the
+stream. Most programs use one stream: then it is that one. Otherwise the memory is given back on
+a *reaper* stream of its own, which first waits for all that was queued on any stream until then.
+That is more than the memory needs, and it is always right, because nobody has to tell which
+streams used which array.
+
+* `mark` is called after something was queued on a stream. A launch keeps its arguments alive
+  until then, so that nothing is given back between its queueing and its mark.
+* Streams of other libraries may be dropped by them at any time, and the per-thread default stream
+  is another one in each thread. For these an event is recorded at once; later nobody asks them.
+* What other libraries queue on their streams is not known here. They must keep the array object
+  until they are done, as the protocols for exchanging arrays say.
+
+Memory is ready for the stream it was allocated for. Another stream may use it once it waits for
+that one, or at once if one of the two is the default stream and the other one is not a
+"non-blocking" stream of another library.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections import deque
+from typing import TYPE_CHECKING
+
+from pygpulib._bindings import cuda_driver as cu
+from pygpulib.core.driver import DEFAULT_STREAM, LEGACY_DEFAULT_STREAM, PER_THREAD_DEFAULT_STREAM
+from pygpulib.errors import DeviceError
+
+if TYPE_CHECKING:
+    from pygpulib._bindings.library import Library
+
+_Key = tuple[int, int]
+
+
+def create_event(library: Library, flags: int) -> int:
+    """Return a new event of the current context."""
+    event = ctypes.c_void_p()
+    library.cuEventCreate(ctypes.byref(event), flags)
+    return event.value or 0
+
+
+def create_stream(library: Library, flags: int) -> int:
+    """Return a new stream of the current context."""
+    stream = ctypes.c_void_p()
+    library.cuStreamCreate(ctypes.byref(stream), flags)
+    return stream.value or 0
+
+
+class PendingWork:
+    """The streams of one device that may be at work.
+
+    Parameters
+    ----------
+    library : Library
+        The driver library.
+
+    Notes
+    -----
+    `mark` may run in any thread at any time. `find_order` and `drop_stream` run under the lock
+    of `Retirement`, with the device current.
+    """
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._own = {DEFAULT_STREAM, LEGACY_DEFAULT_STREAM}
+        self._active: set[int] = set()
+        self._foreign: dict[_Key, int] = {}
+        self._spare_events: list[int] = []
+        self._reaper = 0
+        self._reaper_is_active = False
+        self._kept: deque[tuple[int, tuple[object, ...]]] = deque()
+
+    def mark(self, stream: int) -> None:
+        """Note that something was queued on a stream."""
+        if stream in self._own:
+            self._active.add(stream)
+        else:
+            self._mark_foreign(stream)
+
+    def _mark_foreign(self, stream: int) -> None:
+        # Two threads may both find no event here; the one that is lost only occupies memory.
+        key = stream, threading.get_ident() if stream == PER_THREAD_DEFAULT_STREAM else 0
+        older = self._foreign.pop(key, 0)
+        self._foreign[key] = self.record(stream)
+        if older:
+            self.return_event(older)
+
+    def record(self, stream: int) -> int:
+        """Return an event for what was queued on a stream so far."""
+        if self._spare_events:
+            event = self._spare_events.pop()
+        else:
+            event = create_event(self._library, cu.EVENT_DISABLE_TIMING)
+        try:
+            self._library.cuEventRecord(event, stream)
+        except DeviceError:
+            self.return_event(event)
+            raise
+        return event
+
+    def return_event(self, event: int) -> None:
+        """Let an event be used again; what waits for it goes on waiting for the old meaning."""
+        self._spare_events.append(event)
+
+    # ------------------------------------------------------------------------------ streams
+
+    def add_stream(self, stream: int) -> None:
+        """Note a stream that this package made."""
+        self._own.add(stream)
+
+    def drop_stream(self, stream: int) -> None:
+        """Note that a stream is about to be dropped; its work goes on."""
+        if stream in self._active:
+            self._active.discard(stream)
+            self._let_reaper_wait(stream)
+        self._own.discard(stream)
+
+    def settle(self, stream: int) -> None:
+        """Note that a stream is going to be waited for."""
+        # Before the waiting, not after it: what is queued meanwhile marks the stream again.
+        self._active.discard(stream)
+
+    def settle_all(self) -> None:
+        """Note that the device is going to be waited for."""
+        self._active.clear()
+        self._reaper_is_active = False
+        while self._foreign:
+            self.return_event(self._foreign.popitem()[1])
+
+    # ------------------------------------------------------------------------ giving back
+
+    def find_order(self, home: int) -> int:
+        """Return a stream that comes to its next item after all that was queued so far.
+
+        Parameters
+        ----------
+        home : int
+            Stream to prefer: that of the allocation.
+        """
+        is_simple = home in self._own and not self._reaper_is_active and not self._foreign
+        if is_simple and self._active <= {home}:
+            return home
+        for stream in tuple(self._active):
+            # In this order: what is queued after the event marks the stream again.
+            self._active.discard(stream)
+            self._let_reaper_wait(stream)
+        for key in tuple(self._foreign):
+            event = self._foreign.pop(key, 0)
+            if event:
+                self._library.cuStreamWaitEvent(self._get_reaper(), event, 0)
+                self.return_event(event)
+        return self._get_reaper()
+
+    def _get_reaper(self) -> int:
+        if not self._reaper:
+            self._reaper = create_stream(self._library, cu.STREAM_NON_BLOCKING)
+        self._reaper_is_active = True
+        return self._reaper
+
+    def _let_reaper_wait(self, stream: int) -> None:
+        event = self.record(stream)
+        self._library.cuStreamWaitEvent(self._get_reaper(), event, 0)
+        self.return_event(event)
+
+    # ------------------------------------------------------------------------- keeping alive
+
+    def keep(self, stream: int, *things: object) -> None:
+        """Keep host arrays alive until all that was queued on a stream is done."""
+        self._kept.append((self.record(stream), things))
+
+    def release_kept(self) -> None:
+        """Let go of host arrays whose copies are done."""
+        while self._kept:
+            event, things = self._kept.popleft()
+            if self._library.cuEventQuery(event) == cu.NOT_READY:
+                self._kept.appendleft((event, things))
+                return
+            self.return_event(event)
+
+    def close(self) -> None:
+        """Drop events and streams; all work is done."""
+        self._kept.clear()
+        self.settle_all()
+        while self._spare_events:
+            self._library.cuEventDestroy_v2(self._spare_events.pop())
+        if self._reaper:
+            self._library.cuStreamDestroy_v2(self._reaper)
+            self._reaper = 0

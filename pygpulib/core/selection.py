@@ -1,0 +1,70 @@
+"""Which back end a process uses."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+from pygpulib._bindings.library import open_shared
+from pygpulib._config import config
+from pygpulib.errors import BackendWarning, NoDeviceError
+
+if TYPE_CHECKING:
+    from pygpulib.core.driver import Driver
+    from pygpulib.core.driver_cuda.api import CudaStack
+
+
+def choose_driver(backend: str) -> Driver:
+    """Return a new driver.
+
+    Parameters
+    ----------
+    backend : str
+        ``"auto"`` takes a GPU where there is one that works, and the processor elsewhere, with a
+        warning if there is a GPU's driver that does not work. ``"cpu"`` and ``"cuda"`` insist.
+
+    Returns
+    -------
+    Driver
+        The driver.
+
+    Raises
+    ------
+    NoDeviceError
+        If `backend` is ``"cuda"`` and there is no GPU that works.
+    """
+    if backend != "cpu":
+        handle = open_shared([config.cuda_library])
+        if handle is not None or backend == "cuda":
+            # Only here, because a machine without a driver does without these modules.
+            from pygpulib.core.driver_cuda.api import examine
+
+            stack = examine(handle)
+            if stack.library is not None:
+                from pygpulib.core.driver_cuda import CudaDriver
+
+                return CudaDriver(stack)
+            if backend == "cuda":
+                raise _no_cuda(stack)
+            if stack.is_broken:
+                _warn(stack)
+    from pygpulib.core.driver_cpu import CpuDriver
+
+    return CpuDriver()
+
+
+def _no_cuda(stack: CudaStack) -> NoDeviceError:
+    return NoDeviceError(
+        f"{stack.problem}, and PYGPULIB_BACKEND is 'cuda'",
+        detail=stack.detail,
+        help=f"{stack.help}; or unset PYGPULIB_BACKEND to run on the processor",
+    )
+
+
+def _warn(stack: CudaStack) -> None:
+    warnings.warn(
+        f"{stack.problem}; the processor is used instead\n{stack.detail}\nhelp: {stack.help}; "
+        "python -m pygpulib doctor tells more",
+        BackendWarning,
+        stacklevel=2,
+    )
