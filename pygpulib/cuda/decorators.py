@@ -10,6 +10,7 @@ from pygpulib._config import config
 from pygpulib.cuda.hints import (
     check_carveout,
     check_launch_bounds,
+    check_literals,
     check_max_registers,
     warn_of_conflicts,
 )
@@ -55,7 +56,9 @@ _REMOVED = {
     "bind": "kernels are always bound when they are launched",
 }
 
-_KNOWN = sorted({"device", "debug", "fastmath", "fma", "cache"} | _HINTS | set(_UNSUPPORTED))
+_KNOWN = sorted(
+    {"device", "debug", "fastmath", "fma", "cache", "literals"} | _HINTS | set(_UNSUPPORTED)
+)
 
 
 def jit(
@@ -66,6 +69,7 @@ def jit(
     fastmath: bool = False,
     fma: bool = True,
     cache: bool = True,
+    literals: str = "numba",
     **options: object,
 ) -> Any:  # noqa: ANN401  (a kernel or a decorator, as in numba)
     """Compile a function for the device; a decorator with or without parentheses.
@@ -85,6 +89,11 @@ def jit(
         Allow multiply and add to be contracted into one rounding.
     cache : bool
         Keep the machine code on disk, for other processes.
+    literals : {"numba", "weak"}
+        What numbers in the text of a kernel are. ``"numba"``: int64 and float64, so that ``0.5 *
+        x`` is a float64 for a float32 ``x``. ``"weak"``: what NumPy makes of Python's numbers,
+        which take the type of what they meet, so that ``0.5 * x`` is a float32. This goes for the
+        device functions that the kernel calls, too.
     **options
         Numba's other options. Those that only advise the compiler (``inline``,
         ``launch_bounds``, ``lineinfo``, ``max_registers``, ``opt``, ...) are accepted.
@@ -110,7 +119,10 @@ def jit(
     """
     _check_options(options)
     is_debug = config.debug if debug is None else bool(debug)
-    compile_options = CompileOptions(is_debug, bool(fastmath), bool(fma), bool(cache))
+    check_literals(literals)
+    compile_options = CompileOptions(
+        is_debug, bool(fastmath), bool(fma), bool(cache), weak_literals=literals == "weak"
+    )
     warn_of_conflicts(is_debug, options)
     make = partial(_make, DeviceFunction if device else Kernel, compile_options)
     if func_or_sig is None:

@@ -1,4 +1,4 @@
-"""Options of ``cuda.jit`` that only advise the compiler: they are checked all the same."""
+"""The values that options of ``cuda.jit`` may have, those included that only give advice."""
 
 from __future__ import annotations
 
@@ -49,6 +49,15 @@ def check_max_registers(count: object) -> None:
         raise ArgumentError(
             f"the option max_registers of cuda.jit is {count!r}",
             detail="expected a positive integer: registers per thread",
+        )
+
+
+def check_literals(literals: object) -> None:
+    """Check ``literals``: one of two names."""
+    if literals not in ("numba", "weak"):
+        raise ArgumentError(
+            f"the option literals of cuda.jit is {literals!r}",
+            detail="expected 'numba' (int64 and float64) or 'weak' (the types that they meet)",
         )
 
 

@@ -19,9 +19,12 @@ class CompileOptions:
         Allow multiply and add to be contracted into one rounding.
     cache : bool
         Keep the machine code on disk.
+    weak_literals : bool
+        Let numbers that are written down take the type of those that they meet.
     """
 
     debug: bool = False
     fastmath: bool = False
     fma: bool = True
     cache: bool = True
+    weak_literals: bool = False

@@ -128,6 +128,11 @@ class LiteralType(ScalarType):
 
 
 @record(eq=True)
+class WeakType(ScalarType):
+    """A number that takes the type of others: computed from literals alone, if these are weak."""
+
+
+@record(eq=True)
 class ArrayType(Type):
     """An array: element, number of dimensions, layout ``C``, ``F`` or ``A`` (any).
 
@@ -388,16 +393,16 @@ float32 = ScalarType(dtypes.float32)
 float64 = ScalarType(dtypes.float64)
 complex64 = ScalarType(dtypes.complex64)
 complex128 = ScalarType(dtypes.complex128)
-none = void = NoneType()
-
-_SCALARS: dict[DType, ScalarType] = {
-    scalar.dtype: scalar
-    for scalar in (
 bfloat16 = ScalarType(dtypes.bfloat16)
 float8_e4m3fn = ScalarType(dtypes.float8_e4m3fn)
 float8_e5m2 = ScalarType(dtypes.float8_e5m2)
 float8_e8m0fnu = ScalarType(dtypes.float8_e8m0fnu)
+none = void = NoneType()
 voidptr = PointerType(None)
+
+_SCALARS: dict[DType, ScalarType] = {
+    scalar.dtype: scalar
+    for scalar in (
         boolean,
         int8,
         int16,
@@ -412,15 +417,15 @@ voidptr = PointerType(None)
         float64,
         complex64,
         complex128,
+        bfloat16,
+        float8_e4m3fn,
+        float8_e5m2,
+        float8_e8m0fnu,
     )
 }
 
 
 def scalar_type(dtype: DType) -> ScalarType:
-        bfloat16,
-        float8_e4m3fn,
-        float8_e5m2,
-        float8_e8m0fnu,
     """Return the scalar type of a dtype."""
     return _SCALARS[dtype]
 

@@ -8,6 +8,7 @@ import operator as python_operator
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from pygpulib._record import replace
 from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
 from pygpulib.errors import KernelTypeError
@@ -18,6 +19,7 @@ from pygpulib.jit.frontend import (
     elementwise,
     inference,
     inline,
+    literals,
     optionals,
     tuples,
     vectors,
@@ -125,7 +127,9 @@ def binary(
         case ((Number() | Complex()), (Number() | Complex())):
             dtype = inference.promote_binary(operator, left.dtype, right.dtype)
             if dtype is not None and dtype.is_complex:
-                return complexes.binary(ctx, operator, left, right, dtype, node)
+                dtype = literals.common_complex(left, right) or dtype
+                result = complexes.binary(ctx, operator, left, right, dtype, node)
+                return literals.like((left, right), result)
         case ((Array() | Elementwise()), (Array() | Elementwise() | Number() | Complex())) | (
             (Number() | Complex()),
             (Array() | Elementwise()),
@@ -177,6 +181,10 @@ def real(
     ctx: Context, operator: type[ast.operator], left: Number, right: Number, node: ast.AST
 ) -> Number:
     """Apply a binary operator to two real numbers."""
+    if left.is_weak or right.is_weak:
+        return literals.combine(
+            ctx, operator, left, right, lambda a, b: real(ctx, operator, a, b, node)
+        )
     dtype = inference.promote_binary(operator, left.dtype, right.dtype)
     if dtype is None:
         return _on_whole_numbers(ctx, operator, left, right, node)
@@ -320,11 +328,11 @@ def unary(ctx: Context, operator: type[ast.unaryop], operand: Operand, node: ast
     operand = optionals.plain(ctx, operand)
     match operand:
         case Number() if operator is not ast.Invert:
-            return _signed(ctx, operator, operand)
+            return literals.like((operand,), _signed(ctx, operator, operand))
         case Number():
             whole = inference.integer(ctx, operand)
             if whole is not None:
-                return _inverted(ctx, whole)
+                return literals.like((operand,), _inverted(ctx, whole))
         case Array() | Elementwise():
             return elementwise.combine(
                 ctx, (operand,), lambda items: unary(ctx, operator, items[0], node)
@@ -334,7 +342,7 @@ def unary(ctx: Context, operator: type[ast.unaryop], operand: Operand, node: ast
         case Complex() if operator is ast.USub:
             negate = ir.UnaryKind.NEGATE
             real_part = ctx.builder.unary(negate, operand.real)
-            return Complex(real_part, ctx.builder.unary(negate, operand.imag), operand.dtype)
+            return replace(operand, real=real_part, imag=ctx.builder.unary(negate, operand.imag))
         case Time():
             return datetimes.unary(ctx, operator, operand, node)
         case Vector():

@@ -23,6 +23,7 @@ from pygpulib.jit.frontend import (
     inference,
     inline,
     integers,
+    literals,
 )
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.functions import (
@@ -72,7 +73,7 @@ def _float(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Op
     if isinstance(value, Text) and value.text.strip("+-").lower() in ("inf", "infinity", "nan"):
         return inference.constant(ctx, float(value.text), dtypes.float64)
     if isinstance(value, Number) and value.dtype.is_float:
-        return value
+        return literals.strong(value)
     return inference.convert(ctx, value, types.float64, node)
 
 
@@ -80,7 +81,7 @@ def _float(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Op
 def _complex(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Operand:
     real, imag = bind(ctx, "complex", ("real", "imag"), 0, args, kwargs, node)
     if isinstance(real, Complex) and imag is None:
-        return real
+        return literals.strong(real)
     if real is None:
         real = inference.constant(ctx, 0.0, dtypes.float64)
     given = [real] if imag is None else [real, imag]
@@ -164,7 +165,7 @@ def _abs(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Oper
     if isinstance(value, Time) and value.type.layout.kind == "m":
         return datetimes.absolute(ctx, value)
     (number,) = numbers(ctx, "abs", [value], node)
-    return absolute(ctx, number)
+    return literals.like((number,), absolute(ctx, number))
 
 
 def absolute(ctx: Context, number: Number) -> Number:
@@ -339,6 +340,11 @@ def _extreme(
 
 def better(ctx: Context, operator: type[ast.cmpop], best: Number, candidate: Number) -> Number:
     """Return the candidate if it compares so with the best so far, else the best."""
+    if best.is_weak or candidate.is_weak:
+        settled = literals.settle(ctx, (best, candidate))
+        found = literals.like((best, candidate), better(ctx, operator, *settled))
+        assert isinstance(found, Number)
+        return found
     dtype = inference.promote(best.dtype, candidate.dtype)
     wins = comparisons.numbers(ctx, operator, candidate, best)
     one, other = (inference.cast(ctx, number, dtype) for number in (candidate, best))

@@ -28,13 +28,14 @@ from pygpulib.jit.frontend import (
     expressions,
     inference,
     inline,
+    literals,
     memory,
     methods,
     operators,
     optionals,
     overloading,
-    reductions,
     pointers,
+    reductions,
     reflection,
     synchronization,
     traversal,
@@ -76,8 +77,8 @@ _LOADED = (
     datetimes,
     memory,
     operators,
-    reductions,
     pointers,
+    reductions,
     reflection,
     synchronization,
     traversal,
@@ -288,6 +289,8 @@ def apply_intrinsic(
 def _apply_record(
     ctx: Context, record: Intrinsic, name: str, args: Sequence[Number], node: ast.AST
 ) -> Operand:
+    if any(argument.is_weak for argument in args):
+        return _apply_to_weak(ctx, record, name, args, node)
     signature = record.rule(tuple(argument.dtype for argument in args))
     if signature is None:
         fail_types(ctx, name, args, node)
@@ -300,14 +303,11 @@ def _apply_record(
     if record.name in _INTEGRAL:
         ctx.integral.update(results)
     found = tuple(Number(result) for result in results)
+    if {one.dtype for one in args if one.dtype.is_float} == {dtypes.bfloat16}:
+        found = tuple(_round_single(ctx, one) for one in found)
     return found[0] if len(found) == 1 else Tuple(found)
 
 
-    if {one.dtype for one in args if one.dtype.is_float} == {dtypes.bfloat16}:
-        found = tuple(_round_single(ctx, one) for one in found)
-def fail_types(ctx: Context, name: str, args: Arguments, node: ast.AST) -> NoReturn:
-    """Fail because a function does not take arguments of these types."""
-    ctx.fail(
 def _apply_to_weak(
     ctx: Context, record: Intrinsic, name: str, args: Sequence[Number], node: ast.AST
 ) -> Operand:
@@ -324,6 +324,9 @@ def _round_single(ctx: Context, number: Number) -> Number:
     return inference.cast(ctx, number, dtypes.bfloat16) if is_single else number
 
 
+def fail_types(ctx: Context, name: str, args: Arguments, node: ast.AST) -> NoReturn:
+    """Fail because a function does not take arguments of these types."""
+    ctx.fail(
         KernelTypeError,
         f"{name} does not take ({', '.join(inference.describe(one) for one in args)})",
         node,
@@ -367,12 +370,12 @@ def _as_parameters(ctx: Context, spelling: object, args: Arguments) -> list[Oper
     ]
 
 
-# ------------------------------------------------------------------------------------ conversions
-
-
 def _is_single(dtype: DType) -> bool:
     part = dtype.component
     return part.is_float and part is not dtypes.float64
+
+
+# ------------------------------------------------------------------------------------ conversions
 
 
 def convert_to(

@@ -17,6 +17,7 @@ from pygpulib.jit.frontend import (
     datetimes,
     enums,
     inference,
+    literals,
     optionals,
 )
 from pygpulib.jit.frontend.context import Context
@@ -252,6 +253,8 @@ def _known_equality(left: Operand, right: Operand) -> bool | None:
 
 def numbers(ctx: Context, operator: _Comparison, left: Number, right: Number) -> Number:
     """Compare two real numbers by value, whatever their dtypes."""
+    if left.is_weak != right.is_weak and (left.dtype.is_float or right.dtype.is_float):
+        left, right = literals.settle(ctx, (left, right))
     if left.literal is not None and right.literal is not None:
         return boolean(ctx, _PYTHON[operator](left.literal, right.literal))
     pair = (left.dtype, right.dtype)
@@ -286,7 +289,8 @@ def _complexes(
 ) -> Number:
     if operator not in (ast.Eq, ast.NotEq):
         complexes.fail_order(ctx, SYMBOLS[operator], node)
-    dtype = inference.promote_arithmetic(left.dtype, right.dtype)
+    dtype = literals.common_complex(left, right)
+    dtype = dtype or inference.promote_arithmetic(left.dtype, right.dtype)
     parts = (inference.as_complex(ctx, operand, dtype) for operand in (left, right))
     result = complexes.equal(ctx, *parts)
     return result if operator is ast.Eq else negate(ctx, result)

@@ -24,6 +24,7 @@ from pygpulib.jit.frontend import (
     enums,
     inference,
     inline,
+    literals,
     methods,
     optionals,
     pointers,
@@ -162,6 +163,10 @@ def from_python(ctx: Context, value: object, name: str, node: ast.AST) -> Operan
 
 
 def _python_number(ctx: Context, value: complex, node: ast.AST) -> Operand:
+    return literals.from_source(ctx, _constant_number(ctx, value, node))
+
+
+def _constant_number(ctx: Context, value: complex, node: ast.AST) -> Operand:
     if isinstance(value, bool):
         return inference.constant(ctx, value, dtypes.bool_)
     if isinstance(value, int):

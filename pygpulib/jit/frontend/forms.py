@@ -17,6 +17,7 @@ from pygpulib.jit import types
 from pygpulib.jit.frontend import inference, values
 from pygpulib.jit.frontend.values import (
     Closure,
+    Complex,
     Method,
     Number,
     Object,
@@ -136,6 +137,8 @@ class Conflict(CompileTimeForm):
 def form_of(operand: Operand) -> types.Type:
     """Return the form of an operand; an unbound one must have a problem."""
     match operand:
+        case Number(is_weak=True) | Complex(is_weak=True):
+            return types.WeakType(operand.dtype)
         case Tuple(items, cls):
             return types.TupleType(tuple(form_of(item) for item in items), cls)
         case Range(start):

@@ -11,6 +11,7 @@ import math
 from functools import cache
 from types import ModuleType
 
+from pygpulib._record import replace
 from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
 from pygpulib.errors import KernelTypeError
@@ -116,6 +117,10 @@ def join(left: types.Type, right: types.Type) -> types.Type | None:
         return left
     match left, right:
         case types.ScalarType(), types.ScalarType():
+            if isinstance(left, types.WeakType) or isinstance(right, types.WeakType):
+                from pygpulib.jit.frontend import literals  # imports this module
+
+                return literals.join(left, right)
             return types.scalar_type(promote(left.dtype, right.dtype))
         case types.ArrayType(), types.ArrayType() if (left.element, left.ndim) == (
             right.element,
@@ -208,7 +213,7 @@ def cast(ctx: Context, number: Number, dtype: DType) -> Number:
     """Convert a real number to a real dtype, keeping what is known about it."""
     source = number.dtype
     if source is dtype:
-        return number
+        return replace(number, is_weak=False) if number.is_weak else number
     if number.literal is not None:
         literal = _convert_literal(number.literal, dtype)
         if literal is not None:
@@ -234,7 +239,7 @@ def as_complex(ctx: Context, operand: Number | Complex, dtype: DType) -> Complex
     if isinstance(operand, Number):
         return Complex(cast(ctx, operand, part).value, ctx.builder.constant(0.0, part), dtype)
     if operand.dtype is dtype:
-        return operand
+        return replace(operand, is_weak=False) if operand.is_weak else operand
     return Complex(
         ctx.builder.cast(operand.real, part), ctx.builder.cast(operand.imag, part), dtype
     )
@@ -377,12 +382,12 @@ def describe(operand: Operand) -> str:
 
 def _describe_object(value: object) -> str:
     name = getattr(value, "__name__", None)
+    if isinstance(value, types.Type):
+        return f"the type {value}"
     if isinstance(value, ModuleType):
         return f"the module {name}"
     if isinstance(value, type):
         return f"the class {name}"
     if name is not None and callable(value):
-    if isinstance(value, types.Type):
-        return f"the type {value}"
         return f"the function {name}"
     return f"an object of class {type(value).__name__}"

@@ -19,6 +19,7 @@ from pygpulib.jit.frontend import (
     expressions,
     forms,
     inference,
+    literals,
     statements,
 )
 from pygpulib.jit.frontend.context import CallKey, Context, Frame, Pending, Source
@@ -60,6 +61,8 @@ def call(
     """
     source, enclosing = _source_of(ctx, function, node)
     variables = _bind(ctx, source, _Defaults(ctx, function, node), (args, kwargs), node)
+    if ctx.options.weak_literals and literals.is_own(source.outer.get("__name__")):
+        variables = {name: literals.strong(operand) for name, operand in variables.items()}
     declared: Sequence[types.FunctionSignature] = getattr(function, "declared", ())
     if not declared:
         return _call_bound(ctx, function, source, enclosing, variables, node)

@@ -10,6 +10,7 @@ import numpy as np
 
 from pygpulib.core import dtypes
 from pygpulib.errors import KernelTypeError
+from pygpulib.jit import types
 from pygpulib.jit.frontend import (
     arithmetic,
     arrays,
@@ -18,7 +19,9 @@ from pygpulib.jit.frontend import (
     comparisons,
     complexes,
     expressions,
+    forms,
     inference,
+    literals,
     methods,
 )
 from pygpulib.jit.frontend.context import Context
@@ -223,7 +226,9 @@ def _select(ctx: Context, name: str, call: tuple[Arguments, Keywords], node: ast
             help="write an if statement, or x if condition else y",
         )
     holds = comparisons.truth(ctx, condition, node)
-    dtype = inference.promote(*(choice.dtype for choice in known))
+    joined = inference.join(*(forms.form_of(choice) for choice in known))
+    assert isinstance(joined, types.ScalarType)
+    dtype = joined.dtype
     if not dtype.is_complex:
         one, other = (
             inference.cast(ctx, number, dtype) for number in numbers(ctx, name, known, node)
@@ -245,6 +250,7 @@ def _extreme(spelling: object, kind: type[ast.cmpop]) -> Handler:
         if any(isinstance(operand, Complex) for operand in operands):
             return calls.apply_complex(ctx, spelling, operands, node)
         left, right = numbers(ctx, function_name(spelling), operands, node)
+        left, right = literals.settle(ctx, (left, right))
         dtype = inference.promote(left.dtype, right.dtype)
         if dtype.is_float:
             return calls.apply_intrinsic(ctx, spelling, [left, right], node)

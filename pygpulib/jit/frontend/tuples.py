@@ -9,7 +9,7 @@ import numpy as np
 
 from pygpulib.core import dtypes
 from pygpulib.errors import KernelTypeError
-from pygpulib.jit.frontend import inference, integers
+from pygpulib.jit.frontend import inference, integers, literals
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.faults import raise_if
 from pygpulib.jit.frontend.values import (
@@ -96,7 +96,7 @@ def _item_at(ctx: Context, operand: Tuple, index: Number, node: ast.AST) -> Oper
         outside = ctx.builder.compare(ir.CompareKind.GE, *unsigned)
         message = "tuple index out of range: {} in a tuple of {}"
         raise_if(ctx, outside, IndexError, message, (wide.value, count.value))
-    return _pick(ctx, operand.items, position)
+    return literals.like(operand.items, _pick(ctx, operand.items, position))
 
 
 def _pick(ctx: Context, items: Sequence[Operand], position: Number) -> Operand:
@@ -106,8 +106,8 @@ def _pick(ctx: Context, items: Sequence[Operand], position: Number) -> Operand:
         tuples = [item for item in items if isinstance(item, Tuple)]
         columns = zip(*(item.items for item in tuples), strict=True)
         return Tuple(tuple(_pick(ctx, column, position) for column in columns), first.cls)
-    literals = [item.literal for item in items if isinstance(item, Number)]
-    known = [value for value in literals if value is not None]
+    values = [item.literal for item in items if isinstance(item, Number)]
+    known = [value for value in values if value is not None]
     if isinstance(first, Number) and len(known) == len(items):
         if all(value == known[0] for value in known) and all(value != 0 for value in known):
             return first

@@ -23,10 +23,14 @@ if TYPE_CHECKING:
 
 @record
 class Number:
-    """A real number or truth value; ``literal`` is its Python value where that is known."""
+    """A real number or truth value; ``literal`` is its Python value where that is known.
+
+    A *weak* number takes the type of others: :mod:`pygpulib.jit.frontend.literals`.
+    """
 
     value: ir.Value
     literal: bool | int | float | None = None
+    is_weak: bool = False
 
     @property
     def dtype(self) -> DType:
@@ -42,6 +46,7 @@ class Complex:
     real: ir.Value
     imag: ir.Value
     dtype: DType
+    is_weak: bool = False
 
 
 @record
@@ -291,9 +296,9 @@ def unflatten(type_: types.Type, values: Iterator[ir.Value], name: str = "") -> 
     match type_:
         case types.ScalarType(dtype) if dtype.is_complex:
             real = next(values)
-            return Complex(real, next(values), dtype)
+            return Complex(real, next(values), dtype, isinstance(type_, types.WeakType))
         case types.ScalarType():
-            return Number(next(values))
+            return Number(next(values), None, isinstance(type_, types.WeakType))
         case types.ArrayType(_, ndim):
             pointer = next(values)
             shape = tuple(next(values) for _ in range(ndim))
