@@ -7,7 +7,7 @@ import builtins
 import linecache
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from types import CodeType, FunctionType, MethodType
 
 from pygpulib._record import record
@@ -25,6 +25,8 @@ _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
 _CACHE_LIMIT = 1024
 
 _COMMAND_LINE = "<string>"
+
+_Place = tuple[int | None, int | None, int | None, int | None]
 
 
 @record(eq=True)
@@ -305,8 +307,14 @@ def _find_lambda(code: CodeType, lines: list[str]) -> ast.Lambda | None:
     ]
     if len(found) > 1:
         places = set(code.co_positions())
-        found = [node for node in found if _place(node.body) in places]
-    return found[0] if len(found) == 1 else None
+        found = [node for node in found if _has_part_at(node.body, places)]
+    # Of a lambda and one inside it, the inner one comes later, and has parts of its own alone.
+    return found[-1] if found else None
+
+
+def _has_part_at(body: ast.expr, places: Set[_Place]) -> bool:
+    """Return whether code with instructions at some places is that of an expression."""
+    return any(isinstance(node, ast.expr) and _place(node) in places for node in ast.walk(body))
 
 
 def _mentions(node: ast.FunctionDef, lines: list[str], word: str) -> bool:
@@ -314,5 +322,5 @@ def _mentions(node: ast.FunctionDef, lines: list[str], word: str) -> bool:
     return any(word in line for line in lines[node.lineno - 1 : node.end_lineno])
 
 
-def _place(node: ast.expr) -> tuple[int | None, int | None, int | None, int | None]:
+def _place(node: ast.expr) -> _Place:
     return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset

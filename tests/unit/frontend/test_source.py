@@ -106,6 +106,19 @@ def test_lambdas_are_found_by_their_columns(function, text):
     assert source_text(function) == text
 
 
+def test_lambdas_of_one_line_whose_bodies_are_no_one_instruction():
+    functions = [lambda x: 2 if x > 0 else 1, lambda x: x and 2, lambda x: not x]
+    texts = ["2 if x > 0 else 1", "x and 2", "not x"]
+    for function, text in zip(functions, texts, strict=True):
+        assert ast.unparse(load(function).node.body) == text
+
+
+def test_a_lambda_in_a_lambda():
+    (outer,) = [lambda x: lambda x: x and 1]
+    assert ast.unparse(load(outer).node) == "lambda x: lambda x: x and 1"
+    assert ast.unparse(load(outer(0)).node) == "lambda x: x and 1"
+
+
 def test_two_lambdas_of_one_line_differ():
     assert ast.unparse(load(one).node) != ast.unparse(load(two).node)
 
