@@ -14,6 +14,9 @@ class Settings:
     CUDA_LOW_OCCUPANCY_WARNINGS : bool
         Whether a launch of fewer blocks than the device runs at a time warns. Off at first,
         because a small grid is often all that there is to do.
+    CUDA_WARN_ON_IMPLICIT_COPY : bool
+        Whether a launch warns that it copies an array of the host to the device and back. Off at
+        first, because programs that also run on processors, in place, have to do so.
 
     Examples
     --------
@@ -21,11 +24,16 @@ class Settings:
     True
     """
 
-    __slots__ = ("CUDA_ARRAY_INTERFACE_SYNC", "CUDA_LOW_OCCUPANCY_WARNINGS")
+    __slots__ = (
+        "CUDA_ARRAY_INTERFACE_SYNC",
+        "CUDA_LOW_OCCUPANCY_WARNINGS",
+        "CUDA_WARN_ON_IMPLICIT_COPY",
+    )
 
     def __init__(self) -> None:
         self.CUDA_ARRAY_INTERFACE_SYNC = True
         self.CUDA_LOW_OCCUPANCY_WARNINGS = False
+        self.CUDA_WARN_ON_IMPLICIT_COPY = False
 
     def __repr__(self) -> str:
         switches = ", ".join(f"{name}={getattr(self, name)}" for name in self.__slots__)

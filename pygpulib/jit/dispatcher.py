@@ -28,6 +28,7 @@ from pygpulib.jit.launch import (
 from pygpulib.jit.options import CompileOptions
 from pygpulib.jit.overloads import TypeList, find_overload
 from pygpulib.jit.signature import interpret_all, typeof
+from pygpulib.jit.staging import Staging
 from pygpulib.jit.transfers import Extension, apply_extensions
 
 if TYPE_CHECKING:
@@ -375,7 +376,8 @@ class ConfiguredKernel:
 
         Notes
         -----
-        Host arrays are worked on in place where the device can address them.
+        Host arrays are worked on in place where the device can address them, and else copied to
+        the device before the launch and back after it.
         """
         self._short_cut(*args, **kwargs)
 
@@ -404,10 +406,7 @@ class ConfiguredKernel:
             self._launch_extended(argument_types, given)
             return
         found = kernel.find(argument_types)
-        words = pack_arguments(found.parameter_types, values)
-        current_driver().launch(
-            found.compiled, self.config.shape, ctypes.addressof(words), self.config.stream
-        )
+        self._run(found, given, values)
         self._note(argument_types, found)
 
     def _launch_extended(self, argument_types: TypeList, given: tuple[object, ...]) -> None:
@@ -415,11 +414,22 @@ class ConfiguredKernel:
         kernel, stream = self.kernel, self.config.stream
         changed, after = apply_extensions(kernel.extensions, argument_types, given, stream)
         argument_types, values = interpret_all(kernel.parameters.names_of(changed), changed)
-        found = kernel.find(argument_types)
-        words = pack_arguments(found.parameter_types, values)
-        current_driver().launch(found.compiled, self.config.shape, ctypes.addressof(words), stream)
+        self._run(kernel.find(argument_types), changed, values)
         for action in after:
             action()
+
+    def _run(
+        self, found: Specialization, given: Sequence[object], values: Sequence[object]
+    ) -> None:
+        """Run a specialization; host arrays are copied where the device needs that."""
+        stream = self.config.stream
+        staging = Staging(stream) if found.compiled.copies_host_arrays else None
+        if staging is not None:
+            values = staging.replace_all(given, values)
+        words = pack_arguments(found.parameter_types, values)
+        current_driver().launch(found.compiled, self.config.shape, ctypes.addressof(words), stream)
+        if staging is not None:
+            staging.copy_back()
 
     def _note(self, argument_types: TypeList, found: Specialization) -> None:
         """Make a short cut for arguments that come for the second time."""

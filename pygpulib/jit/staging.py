@@ -1,0 +1,110 @@
+"""Host arrays of a launch on devices that do not address the memory of the host.
+
+Each array is copied to the device before the launch, and back after it. An array that comes twice
+is copied once, so that what the kernel writes to one is in the other; overlapping views of one
+array are separate copies, as in numba.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pygpulib.core.array import ndarray
+from pygpulib.core.creation import to_device
+from pygpulib.core.device import current_driver
+from pygpulib.core.settings import settings
+from pygpulib.errors import PerformanceWarning
+from pygpulib.jit.signature import address_of_record
+from pygpulib.jit.transfers import HostArgument, Out
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_Key = tuple[object, ...]
+
+
+class Staging:
+    """The copies of one launch.
+
+    Parameters
+    ----------
+    stream : int
+        The stream of the launch, which copies.
+    """
+
+    def __init__(self, stream: int) -> None:
+        self._stream = stream
+        self._copies: dict[_Key, tuple[np.ndarray[Any, Any], ndarray]] = {}
+        self._filled: set[_Key] = set()
+
+    def replace_all(self, given: Sequence[object], values: Sequence[object]) -> list[object]:
+        """Return the arguments with all host memory copied to the device.
+
+        Parameters
+        ----------
+        given : sequence
+            The arguments as the user gave them; they may say what the kernel does to them.
+        values : sequence
+            The arguments as the kernel takes them.
+        """
+        replaced = []
+        for argument, value in zip(given, values, strict=True):
+            count = len(self._copies)
+            replaced.append(self._replace(value, is_read=not isinstance(argument, Out)))
+            if len(self._copies) > count and not isinstance(argument, HostArgument):
+                _warn_of_copies()
+        return replaced
+
+    def _replace(self, value: object, is_read: bool) -> object:
+        match value:
+            case np.ndarray():
+                return self._copy(value, is_read)
+            case np.void():
+                return self._copy(_array_over(value), is_read)
+            case tuple():
+                return tuple([self._replace(item, is_read) for item in value])
+            case _:
+                return value
+
+    def _copy(self, host: np.ndarray[Any, Any], is_read: bool) -> ndarray:
+        key = (host.ctypes.data, host.shape, host.strides, host.dtype, host.flags.writeable)
+        if key not in self._copies:
+            self._copies[key] = host, to_device(host, self._stream, copy=False)
+        _, device = self._copies[key]
+        if is_read and key not in self._filled:
+            self._filled.add(key)
+            device.copy_to_device(host, self._stream)
+        return device
+
+    def copy_back(self) -> None:
+        """Copy what the kernel may have written to the host; it is there when this returns."""
+        written = [pair for pair in self._copies.values() if pair[0].flags.writeable]
+        for host, device in written:
+            device.copy_to_host(host, self._stream)
+        if written:
+            current_driver().synchronize_stream(self._stream)
+
+
+def _array_over(record: np.void) -> np.ndarray[Any, Any]:
+    """Return an array without axes over the memory of a record, which it keeps alive."""
+    size = record.dtype.itemsize
+    memory = (ctypes.c_char * size).from_address(address_of_record(record))
+    memory.owner = record  # type: ignore[attr-defined]
+    array: np.ndarray[Any, Any] = np.ndarray((), record.dtype, memory)
+    array.flags.writeable = record.flags.writeable
+    return array
+
+
+def _warn_of_copies() -> None:
+    if settings.CUDA_WARN_ON_IMPLICIT_COPY:
+        warnings.warn(
+            "an array of the host is copied to the device and back for this launch\n"
+            "help: copy it once with cuda.to_device(...), or wrap it in cuda.In, cuda.Out or "
+            "cuda.InOut",
+            PerformanceWarning,
+            stacklevel=7,
+        )
