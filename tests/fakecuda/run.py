@@ -1,4 +1,4 @@
-"""Run a program on the fake driver: ``python -m tests.fakecuda.run [options] program [arguments]``."""
+"""Run a program on the fake driver: ``python -m tests.fakecuda.run [options] program ...``."""
 
 from __future__ import annotations
 
