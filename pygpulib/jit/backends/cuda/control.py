@@ -55,23 +55,40 @@ def _go_on(thread: Thread, end: Join, results: Sequence[ir.Value]) -> bool:
 
 
 def _emit_if(thread: Thread, op: ir.If) -> bool:
-    code = thread.code
+    code, blocks = thread.code, (op.then_block, op.else_block)
+    yields = [_only_yield(block) for block in blocks]
+    if yields[0] is not None and yields[1] is not None:
+        _emit_choice(thread, op, yields[0], yields[1])
+        return True
     end = thread.join("end", op.results)
-    blocks = {"then": op.then_block, "else": op.else_block}
     labels = []
-    for name, block in blocks.items():
-        if len(block.ops) == 1 and isinstance(block.terminator, ir.Yield):
-            end.arrive(thread.texts(block.terminator.values))
-            labels.append(end.label)
-        else:
-            labels.append(code.new_label(name))
+    for name, values in zip(("then", "else"), yields, strict=True):
+        if values is not None:
+            end.arrive(thread.texts(values))
+        labels.append(code.new_label(name) if values is None else end.label)
     code.branch_if(thread.text(op.condition), *labels)
-    for label, block in zip(labels, blocks.values(), strict=True):
-        if label is not end.label:
+    for label, block, values in zip(labels, blocks, yields, strict=True):
+        if values is None:
             code.label(label)
             with thread.inside(Region(op, end)):
                 emit_block(thread, block)
     return _go_on(thread, end, op.results)
+
+
+def _only_yield(block: ir.Block) -> tuple[ir.Value, ...] | None:
+    """Return what a block gives that does nothing else, or None."""
+    last = block.terminator
+    return last.values if isinstance(last, ir.Yield) and len(block.ops) == 1 else None
+
+
+def _emit_choice(
+    thread: Thread, op: ir.If, if_true: tuple[ir.Value, ...], if_false: tuple[ir.Value, ...]
+) -> None:
+    """Write a construct that only chooses between values."""
+    condition = thread.text(op.condition)
+    for result, *choices in zip(op.results, if_true, if_false, strict=True):
+        one, other = map(thread.typed, choices)
+        thread.define(result, thread.code.emit(f"select i1 {condition}, {one}, {other}"))
 
 
 def _end(thread: Thread, op: ir.Op) -> None:
