@@ -189,13 +189,9 @@ class PointerEntries:
 
     def __init__(self, system: System) -> None:
         self.system = system
-        constants = cuda_header().constants
+        numbers = cuda_header().enums["CUpointer_attribute"]
         prefix = "CU_POINTER_ATTRIBUTE_"
-        self._names = {
-            value: name.removeprefix(prefix)
-            for name, value in constants.items()
-            if name.startswith(prefix)
-        }
+        self._names = {value: name.removeprefix(prefix) for name, value in numbers.items()}
 
     @entry("cuPointerGetAttribute", needs="initialization")
     def attribute(self, data: int | None, attribute: int, address: int) -> None:

@@ -106,9 +106,9 @@ def device_attributes(device: Device, device_count: int) -> dict[int, int]:
         "MEMORY_POOLS_SUPPORTED": 1,
         "IPC_EVENT_SUPPORTED": 1,
     }
-    numbers = cuda_header().constants
+    numbers = cuda_header().enums["CUdevice_attribute"]
     prefix = "CU_DEVICE_ATTRIBUTE_"
-    found = {value: 0 for name, value in numbers.items() if name.startswith(prefix)}
+    found = dict.fromkeys(numbers.values(), 0)
     return found | {numbers[prefix + name]: value for name, value in values.items()}
 
 

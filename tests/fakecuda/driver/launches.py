@@ -11,7 +11,7 @@ from tests.fakecuda.driver.entries import entry
 from tests.fakecuda.driver.modules import Kernel
 from tests.fakecuda.driver.state import PENDING, Block, Context, System
 from tests.fakecuda.driver.status import Code, DeviceFaultError, RefusedError, require
-from tests.fakecuda.ptx.faults import PtxFault
+from tests.fakecuda.ptx import PtxFault, launch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -133,8 +133,6 @@ class LaunchEntries:
         require(math.prod(grid) <= most, Code.COOPERATIVE_LAUNCH_TOO_LARGE, message)
 
     def _run(self, kernel: Kernel, wanted: Launch) -> None:
-        from tests.fakecuda.ptx import launch
-
         try:
             launch(
                 kernel.loaded.module,

@@ -12,16 +12,12 @@ from tests.fakecuda.driver.entries import entry
 from tests.fakecuda.driver.library import cuda_header
 from tests.fakecuda.driver.state import Block, Context, System
 from tests.fakecuda.driver.status import Code, RefusedError, require
-from tests.fakecuda.ptx.faults import PtxSyntaxError
-from tests.fakecuda.ptx.parser import parse_module
-from tests.fakecuda.ptx.syntax import Function, Module
-from tests.fakecuda.ptx.variables import place_globals, static_shared_bytes
+from tests.fakecuda.ptx import Function, Module, PtxSyntaxError, parse_module, place_globals
 
 _REGISTERS_UNKNOWN = 32  # without the assembler
 _ATTRIBUTES = {
     value: name.removeprefix("CU_FUNC_ATTRIBUTE_")
-    for name, value in cuda_header().constants.items()
-    if name.startswith("CU_FUNC_ATTRIBUTE_")
+    for name, value in cuda_header().enums["CUfunction_attribute"].items()
 }
 _OPTIONS = {
     value: name.removeprefix("CU_JIT_")
@@ -48,7 +44,7 @@ class Kernel:
         self.name = function.name
         self.context = loaded.context
         self.registers, self.local_bytes = usage
-        self.static_bytes = static_shared_bytes(loaded.module)
+        self.static_bytes = loaded.module.shared_size
         self.dynamic_limit = hardware.SHARED_DEFAULT - self.static_bytes
 
     @property

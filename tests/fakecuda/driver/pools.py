@@ -52,12 +52,9 @@ class PoolEntries:
 
     def __init__(self, system: System) -> None:
         self.system = system
+        numbers = cuda_header().enums["CUmemPool_attribute"]
         prefix = "CU_MEMPOOL_ATTR_"
-        self._names = {
-            value: name.removeprefix(prefix)
-            for name, value in cuda_header().constants.items()
-            if name.startswith(prefix)
-        }
+        self._names = {value: name.removeprefix(prefix) for name, value in numbers.items()}
         self._default: dict[int, Pool] = {}
         self._current: dict[int, Pool] = {}
 
