@@ -423,13 +423,10 @@ class ConfiguredKernel:
     ) -> None:
         """Run a specialization; host arrays are copied where the device needs that."""
         stream = self.config.stream
-        staging = Staging(stream) if found.compiled.copies_host_arrays else None
-        if staging is not None:
-            values = staging.replace_all(given, values)
-        words = pack_arguments(found.parameter_types, values)
+        staging = Staging(stream, found.compiled.copies_host_arrays)
+        words = pack_arguments(found.parameter_types, staging.replace_all(given, values))
         current_driver().launch(found.compiled, self.config.shape, ctypes.addressof(words), stream)
-        if staging is not None:
-            staging.copy_back()
+        staging.copy_back()
 
     def _note(self, argument_types: TypeList, found: Specialization) -> None:
         """Make a short cut for arguments that come for the second time."""

@@ -1,6 +1,7 @@
-"""Host arrays of a launch on devices that do not address the memory of the host.
+"""Host arrays of a launch that the device cannot use in place.
 
-Each array is copied to the device before the launch, and back after it. An array that comes twice
+A device that does not address the memory of the host can use none, and others those whose elements
+are aligned. Each such array is copied to the device before the launch, and back after it. An array that comes twice
 is copied once, so that what the kernel writes to one is in the other; overlapping views of one
 array are separate copies, as in numba.
 """
@@ -34,15 +35,18 @@ class Staging:
     ----------
     stream : int
         The stream of the launch, which copies.
+    copies_all : bool
+        Whether the device can use no host array in place.
     """
 
-    def __init__(self, stream: int) -> None:
+    def __init__(self, stream: int, copies_all: bool) -> None:
         self._stream = stream
+        self._copies_all = copies_all
         self._copies: dict[_Key, tuple[np.ndarray[Any, Any], ndarray]] = {}
         self._filled: set[_Key] = set()
 
     def replace_all(self, given: Sequence[object], values: Sequence[object]) -> list[object]:
-        """Return the arguments with all host memory copied to the device.
+        """Return the arguments with the host memory copied to the device that has to be.
 
         Parameters
         ----------
@@ -61,9 +65,9 @@ class Staging:
 
     def _replace(self, value: object, is_read: bool) -> object:
         match value:
-            case np.ndarray():
+            case np.ndarray() if self._copies_all or not value.flags.aligned:
                 return self._copy(value, is_read)
-            case np.void():
+            case np.void() if self._copies_all:
                 return self._copy(_array_over(value), is_read)
             case tuple():
                 return tuple([self._replace(item, is_read) for item in value])
@@ -94,7 +98,7 @@ def _array_over(record: np.void) -> np.ndarray[Any, Any]:
     size = record.dtype.itemsize
     memory = (ctypes.c_char * size).from_address(address_of_record(record))
     memory.owner = record  # type: ignore[attr-defined]
-    array: np.ndarray[Any, Any] = np.ndarray((), record.dtype, memory)
+    array: np.ndarray[Any, Any] = np.ndarray((), record.dtype, memoryview(memory).cast("B"))
     array.flags.writeable = record.flags.writeable
     return array
 
