@@ -121,11 +121,6 @@ def _checked(element: Element, address: int, strides: Sequence[int]) -> Element:
 
 def _type_of_array(array: np.ndarray[Any, Any], where: _Place) -> types.Type:
     flags = array.flags
-    if not flags.aligned:
-        raise LaunchTypeError(
-            f"{where} is an array whose elements are not aligned in memory",
-            help="pass np.require(a, requirements='A'), a copy that is aligned",
-        )
     layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
     try:
         type_ = _array_type(array.dtype, array.ndim, layout, not flags.writeable)
@@ -142,6 +137,7 @@ def _type_of_array(array: np.ndarray[Any, Any], where: _Place) -> types.Type:
 def _type_of_device_array(array: ndarray, where: _Place) -> types.Type:
     if array.dtype.names is not None and not array.shape:
         return _type_of_device_record(array, where)
+    _require_aligned(array, where)
     if array.host_view is not None:
         return _type_of_array(array.host_view, where)
     layout = "C" if array.is_c_contiguous() else "F" if array.is_f_contiguous() else "A"
@@ -154,6 +150,19 @@ def _type_of_device_array(array: ndarray, where: _Place) -> types.Type:
     if isinstance(type_.element, DType):
         return type_
     return replace(type_, element=_checked(type_.element, array.address, array.strides))
+
+
+def _require_aligned(array: ndarray, where: _Place) -> None:
+    """Check that kernels can use an array in place; those of the host are copied if not."""
+    alignment = array.dtype.alignment
+    steps = [
+        stride for stride, length in zip(array.strides, array.shape, strict=True) if length > 1
+    ]
+    if array.size and any(number % alignment for number in (array.address, *steps)):
+        raise LaunchTypeError(
+            f"{where} is an array whose elements are not aligned in memory",
+            help="pass cuda.to_device(a.copy_to_host()), a copy that is aligned",
+        )
 
 
 def _type_of_int(value: int, where: _Place) -> types.Type:

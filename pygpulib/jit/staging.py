@@ -1,9 +1,9 @@
 """Host arrays of a launch that the device cannot use in place.
 
 A device that does not address the memory of the host can use none, and others those whose elements
-are aligned. Each such array is copied to the device before the launch, and back after it. An array that comes twice
-is copied once, so that what the kernel writes to one is in the other; overlapping views of one
-array are separate copies, as in numba.
+are aligned. Each array to copy is copied before the launch, and back after it. An array that comes
+twice is copied once, so that what the kernel writes to one is in the other; overlapping views of
+one array are separate copies, as in numba.
 """
 
 from __future__ import annotations

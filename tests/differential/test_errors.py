@@ -251,7 +251,7 @@ BAD_ARGUMENTS = [
     (np.zeros(2, ">f8"), "'value' (position 2) is an array of dtype >f8"),
     (np.zeros(2, np.longdouble), "'value' (position 2)"),
     (np.longdouble(1), "'value' (position 2)"),
-    (np.zeros(17, np.uint8)[1:].view("f8"), "not aligned"),
+    (cuda.to_device(np.zeros(17, np.uint8))[1:].view("f8"), "not aligned"),
     (np.ma.masked_array([1.0], [True]), "masked array"),
     ((1, Thing()), "'value' (position 2) is of type Thing"),
 ]

@@ -444,8 +444,6 @@ def test_small_grids_do_not_warn_by_themselves(monkeypatch):
 
 
 def test_the_settings_show_what_they_are():
-    assert repr(cuda.config) == (
-        "Settings(CUDA_ARRAY_INTERFACE_SYNC=True, CUDA_LOW_OCCUPANCY_WARNINGS=False)"
-    )
+    assert repr(cuda.config).startswith("Settings(CUDA_ARRAY_INTERFACE_SYNC=True, ")
     with pytest.raises(AttributeError):
         cuda.config.CUDA_NO_SUCH_SETTING = 1

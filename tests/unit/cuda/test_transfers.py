@@ -103,3 +103,61 @@ def test_extensions_can_keep_arrays_from_coming_back():
     assert values[0] == 1
     clear[1, 1](cuda.InOut(values))
     assert values[0] == 0
+
+
+def unaligned(count):
+    """Return an array of floats that begins at the second byte of its memory."""
+    values = np.zeros(8 * count + 1, np.uint8)[1:].view(np.float64)
+    assert not values.flags.aligned
+    return values
+
+
+@pytest.mark.parametrize("wrapper", [cuda.InOut, lambda values: values])
+def test_unaligned_arrays_of_the_host_are_copied_and_brought_back(wrapper):
+    values = unaligned(5)
+    for _ in range(4):
+        add_one[1, 5](wrapper(values[::2]))
+    assert values.tolist() == [4, 0, 4, 0, 4]
+
+
+def test_fields_of_packed_records_are_worked_on():
+    records = np.zeros(3, [("tag", np.int8), ("mass", np.float64)])
+    add_one[1, 3](records["mass"])
+    assert records["mass"].tolist() == [1, 1, 1]
+    assert records["tag"].tolist() == [0, 0, 0]
+
+
+def test_unaligned_arrays_may_be_read_only_and_stand_in_tuples():
+    @cuda.jit
+    def add(pair, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = pair[0][i] + pair[1]
+
+    values, out = unaligned(3), unaligned(3)
+    values[:] = [1, 2, 3]
+    values.flags.writeable = False
+    for _ in range(3):
+        add[1, 3]((values, 10), out)
+    assert out.tolist() == [11, 12, 13]
+
+
+def test_an_unaligned_array_given_twice_is_one_array():
+    @cuda.jit
+    def shift(source, target):
+        target[1] = source[0]
+        source[0] = 5
+
+    values = unaligned(2)
+    values[0] = 3
+    shift[1, 1](values, values)
+    assert values.tolist() == [5, 3]
+
+
+def test_ufuncs_take_unaligned_arrays():
+    values, out = unaligned(3), unaligned(3)
+    values[:] = [1, 2, 3]
+    double = cuda.vectorize(["f8(f8)"])(lambda x: 2 * x)
+    assert double(values).tolist() == [2, 4, 6]
+    double(values, out=out)
+    assert out.tolist() == [2, 4, 6]

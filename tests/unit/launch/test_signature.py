@@ -120,7 +120,7 @@ class Thing:
         (2**64, ["18446744073709551616", "does not fit into 64 bits"]),
         (-(2**63) - 1, ["does not fit into 64 bits"]),
         ((1, Thing()), ["'v' (position 2)", "Thing"]),
-        (np.zeros(9, "u1")[1:].view("f4"), ["not aligned", "np.require"]),
+        (cuda.to_device(np.zeros(9, "u1"))[1:].view("f4"), ["not aligned", "cuda.to_device"]),
     ],
 )
 def test_what_kernels_do_not_take_is_refused_by_name(value, words):
