@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from pygpulib import cuda, errors, types
     from pygpulib.jit.backends.cpu.pool import get_num_threads, set_num_threads
     from pygpulib.types import (
+        bfloat16,
         boolean,
         complex64,
         complex128,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "bfloat16",
     "boolean",
     "complex64",
     "complex128",

@@ -49,9 +49,13 @@ if TYPE_CHECKING:
 
     from pygpulib.core.dtypes import DType
     from pygpulib.jit.types import (
+        bfloat16,
         boolean,
         complex64,
         complex128,
+        float8_e4m3fn,
+        float8_e5m2,
+        float8_e8m0fnu,
         float16,
         float32,
         float64,
@@ -179,10 +183,14 @@ __all__ = [
     "Type",
     "UniTuple",
     "as_dtype",
+    "bfloat16",
     "boolean",
     "complex64",
     "complex128",
     "complex_domain",
+    "float8_e4m3fn",
+    "float8_e5m2",
+    "float8_e8m0fnu",
     "float16",
     "float32",
     "float64",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from fractions import Fraction
 from functools import cache
 from typing import NamedTuple
 
@@ -41,13 +42,13 @@ def magnitudes(dtype: DType) -> list[float]:
     return numbers
 
 
-def nearest(number: float, dtype: DType) -> float:
-    """Return the number of the type that is nearest to an integer or a float, ties to even.
+def nearest(number: float | Fraction, dtype: DType) -> float:
+    """Return the number of the type that is nearest to a number, ties to even.
 
-    Python compares integers and floats exactly, so that nothing is rounded on the way.
+    Python compares integers, floats and fractions exactly, so that nothing is rounded on the way.
     """
     if number != number:
-        return number
+        return float(number)
     known = magnitudes(dtype)
     size, code = abs(number), bisect_right(known, abs(number)) - 1
     above = known[code] + (known[code] - known[code - 1]) if code == len(known) - 1 else 0.0
@@ -56,4 +57,4 @@ def nearest(number: float, dtype: DType) -> float:
     found = following if size > middle or (size == middle and code % 2) else known[code]
     if found > known[-1]:
         found = known[-1] if FORMS[dtype].saturates else float("inf")
-    return -found if number < 0 or np.signbit(number) else found
+    return -found if number < 0 or np.signbit(float(number)) else found

@@ -116,7 +116,10 @@ class UnaryKind(Enum):
 
 
 class BinaryKind(Enum):
-    """Operations on two operands of one type; the result has that type."""
+    """Operations on two operands of one type; the result has that type.
+
+    Those on bfloat16 and smaller floats are done on float32, and their result is rounded.
+    """
 
     ADD = "add"
     SUBTRACT = "sub"
@@ -221,6 +224,9 @@ class Cast(_Op):
     Integers wrap; to bool is ``!= 0``; floats round to nearest even. Float to integer truncates
     toward zero: through int64, which saturates (nan gives 0), then wraps to the width; to uint64
     values of 2**63 and more go directly, and saturate.
+
+    To bfloat16 and smaller floats, numbers of every type round once. What is too large for an 8-bit
+    float becomes the largest one; ``float8_e8m0fnu``, which has no sign, rounds up.
     """
 
     operand: Value

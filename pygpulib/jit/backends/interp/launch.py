@@ -15,6 +15,7 @@ from pygpulib.jit.backends.interp.memory import Memory
 from pygpulib.jit.backends.interp.state import Array, Lanes, Outcome, Size, State, numpy_type
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.rewrite import walk
+from pygpulib.jit.ir.small_floats import narrow
 
 _LANES_AT_ONCE = 1 << 15
 
@@ -154,6 +155,8 @@ def _convert(value: Any, params: Iterator[ir.Value], name: str) -> Array:  # noq
     if param is None:
         raise InternalError(f"{name} has no parameter")
     dtype = numpy_type(param.type)
+    if isinstance(param.type, DType) and param.type.is_small:
+        return narrow(np.asarray([value]), param.type)
     if isinstance(value, int) and dtype.kind != "b" and isinstance(param.type, DType):
         return np.full(1, value, dtype)
     with np.errstate(all="ignore"):
