@@ -120,6 +120,19 @@ class Library:
         setattr(self, name, entry)
         return entry
 
+    def raw(self, name: str) -> Any:
+        """Return a function for calls where every nanosecond counts.
+
+        It converts and checks nothing: numbers must fit into C's int, or be ctypes objects, and
+        what it returns goes to `check`.
+        """
+        getattr(self, name)  # complains if there is none
+        return self._handle[name]
+
+    def check(self, name: str, status: int) -> None:
+        """Raise if what a function returned means an error."""
+        self._check_status(name, status)
+
     @property
     def description(self) -> str:
         """The library's title, version and file."""

@@ -45,6 +45,8 @@ class Context:
     ----------
     handle : int
         The driver's handle of the primary context.
+    reference : ctypes.c_void_p
+        The same for C.
     pending : PendingWork
         What the device may still be working on.
     reports : dict
@@ -62,6 +64,7 @@ class Context:
         handle = ctypes.c_void_p()
         library.cuDevicePrimaryCtxRetain(ctypes.byref(handle), device)
         self.handle = handle.value or 0
+        self.reference = handle
 
     @property
     def pool(self) -> DevicePool:
@@ -170,11 +173,14 @@ class Contexts:
         self.retirement = Retirement(library)
         self._opened: dict[int, Context] = {}
         self._lock = Lock()
+        self._set_current = library.raw("cuCtxSetCurrent")
 
     def current(self) -> Context:
         """Return the calling thread's device, after making it current for the driver."""
         context = self._opened.get(selected_ordinal()) or self._open(selected_ordinal())
-        self.library.cuCtxSetCurrent(context.handle)
+        status = self._set_current(context.reference)
+        if status:
+            self.library.check("cuCtxSetCurrent", status)
         return context
 
     def _open(self, ordinal: int) -> Context:

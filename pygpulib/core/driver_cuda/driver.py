@@ -6,6 +6,7 @@ import atexit
 import ctypes
 import weakref
 from contextlib import suppress
+from ctypes import c_void_p
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -111,6 +112,7 @@ class CudaDriver:
             raise NoDeviceError(stack.problem, detail=stack.detail, help=stack.help)
         self.library = stack.library
         self.contexts = Contexts(stack.library, stack.devices)
+        self._launch = stack.library.raw("cuLaunchKernel")
         self._copier = Copier(stack.library)
         self._host_calls = HostCalls(stack.library)
         self._properties: dict[int, DeviceProperties] = {}
@@ -416,26 +418,18 @@ class CudaDriver:
             Whether all blocks must run at the same time.
         """
         context = self.contexts.current()
-        x, y, z = shape.grid
-        block_x, block_y, block_z = shape.block
+        arguments = (
+            c_void_p(function),
+            *shape.grid,
+            *shape.block,
+            shape.shared_bytes,
+            c_void_p(stream),
+            c_void_p(parameters),
+        )
         if cooperative:
-            self.library.cuLaunchCooperativeKernel(
-                function, x, y, z, block_x, block_y, block_z, shape.shared_bytes, stream, parameters
-            )
-        else:
-            self.library.cuLaunchKernel(
-                function,
-                x,
-                y,
-                z,
-                block_x,
-                block_y,
-                block_z,
-                shape.shared_bytes,
-                stream,
-                parameters,
-                None,
-            )
+            self.library.cuLaunchCooperativeKernel(*arguments)
+        elif status := self._launch(*arguments, None):
+            self.library.check("cuLaunchKernel", status)
         context.pending.mark(stream)
 
     # ----------------------------------------------------------------------------- the end

@@ -1,0 +1,32 @@
+"""The back end for CUDA on the fake driver, for tests of its parts."""
+
+from __future__ import annotations
+
+import gc
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from pygpulib.core.device import use_driver
+from pygpulib.core.driver_cuda import CudaDriver
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.fakecuda.driver import FakeCuda
+
+
+@contextmanager
+def cuda_in_use(fake: FakeCuda) -> Iterator[CudaDriver]:
+    """Use the back end for CUDA; at the end nothing may be left on the fake devices."""
+    driver = CudaDriver()
+    with use_driver(driver):
+        yield driver
+        gc.collect(1)  # young objects: all of them take long
+    driver.close()
+    assert fake.faults == []
+    assert fake.leaks() == []
+
+
+def names_of_calls(fake: FakeCuda) -> list[str]:
+    """Return the names of the driver's functions in the order in which they were called."""
+    return [call.name for call in fake.calls]
