@@ -8,8 +8,7 @@ import numpy as np
 
 from pygpulib.core.array import ndarray
 from pygpulib.core.device import current_driver
-from pygpulib.core.layout import Layout, byte_span
-from pygpulib.core.memory import Buffer
+from pygpulib.core.layout import Layout
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,15 +71,9 @@ class MappedArray(np.ndarray[Any, Any]):
 
     def as_device_array(self) -> ndarray:
         """Return a device array over the same memory."""
-        low, high = byte_span(self.shape, self.strides, self.itemsize)
-        address = self.__array_interface__["data"][0]
-        is_readonly = not self.flags.writeable
-        buffer = Buffer(
-            current_driver(), address + low, high - low, owner=self, is_readonly=is_readonly
-        )
-        return ndarray.from_buffer(
-            buffer, Layout(self.shape, self.strides, -low), self.dtype, self.stream
-        )
+        buffer, offset = current_driver().map_host(self)
+        layout = Layout(self.shape, self.strides, offset)
+        return ndarray.from_buffer(buffer, layout, self.dtype, self.stream)
 
     @property
     def __cuda_array_interface__(self) -> dict[str, object]:

@@ -17,6 +17,7 @@ import numpy as np
 from pygpulib.core.array import ndarray
 from pygpulib.core.creation import to_device
 from pygpulib.core.device import current_driver
+from pygpulib.core.mapped import MappedArray
 from pygpulib.core.settings import settings
 from pygpulib.errors import PerformanceWarning
 from pygpulib.jit.signature import address_of_record
@@ -65,6 +66,8 @@ class Staging:
 
     def _replace(self, value: object, is_read: bool) -> object:
         match value:
+            case MappedArray(is_mapped=True) if self._copies_all:
+                return value.as_device_array()
             case np.ndarray() if self._copies_all or not value.flags.aligned:
                 return self._copy(value, is_read)
             case np.void() if self._copies_all:
