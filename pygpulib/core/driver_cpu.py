@@ -7,7 +7,6 @@ ordering rule of streams and events, and leaves nothing to wait for.
 from __future__ import annotations
 
 import itertools
-import sys
 import time
 from contextlib import nullcontext
 from functools import cache
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pygpulib._config import config
 from pygpulib.core.driver import DeviceProperties, HostArray, MemoryInfo
 from pygpulib.core.layout import byte_span
 from pygpulib.core.memory import Buffer
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from pygpulib.core.layout import Shape
 
 _DLPACK_CPU = 1
-CUDA_LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 
 
 @cache
@@ -41,7 +40,7 @@ def cuda_driver_is_installed() -> bool:
     import ctypes
 
     try:
-        ctypes.CDLL(CUDA_LIBRARY)
+        ctypes.CDLL(config.cuda_library)
     except OSError:
         return False
     return True

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pygpulib._config import config
 from pygpulib.core import driver_cpu, interop
 from pygpulib.core.creation import device_array, to_device
 from pygpulib.core.cuda_interface import from_cuda_array_interface
@@ -214,7 +215,7 @@ def test_where_cuda_is_installed_host_memory_is_not_shown_as_a_gpu_s(monkeypatch
 def test_the_processor_exports_where_cuda_s_library_cannot_be_loaded(installed, monkeypatch):
     monkeypatch.undo()
     # Any library that is there stands for CUDA's: no name at all is the running program.
-    monkeypatch.setattr(driver_cpu, "CUDA_LIBRARY", None if installed else "libno-such.so.1")
+    monkeypatch.setattr(config, "cuda_library", None if installed else "libno-such.so.1")
     driver_cpu.cuda_driver_is_installed.cache_clear()
     assert CpuDriver().exports_cuda_interface is not installed
     driver_cpu.cuda_driver_is_installed.cache_clear()
