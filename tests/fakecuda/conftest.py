@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -35,3 +36,5 @@ def fake_cuda(fake_driver: FakeCuda) -> Iterator[FakeCuda]:
 
     with use_driver(CudaDriver()):
         yield fake_driver
+        # Finalizers must not call the driver of the next test.
+        gc.collect()

@@ -232,12 +232,13 @@ def test_use_before_a_stream_allocated_memory_is_a_fault(late: Client) -> None:
     assert late.status("cuStreamSynchronize", other) is Code.ILLEGAL_ADDRESS
 
 
+@pytest.mark.fake_gpus(memory_bytes=1 << 20)
 def test_allocation_waits_for_pending_frees_where_memory_is_short(client: Client) -> None:
     stream = client.stream()
     for _ in range(4):
-        address = client.get("cuMemAllocAsync", 200 << 20, stream)
+        address = client.get("cuMemAllocAsync", 700 << 10, stream)
         client.call("cuMemFreeAsync", address, stream)
-    assert client.allocate(200 << 20)
+    assert client.allocate(700 << 10)
 
 
 def test_events_keep_time(client: Client) -> None:

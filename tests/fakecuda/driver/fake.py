@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import atexit
 import ctypes
 import threading
 import traceback
 from typing import TYPE_CHECKING, Any
 
 from tests.fakecuda.driver.allocation import MemoryEntries, PointerEntries
+from tests.fakecuda.driver.connection import address_of, connect, installed
 from tests.fakecuda.driver.copies import CopyEntries
 from tests.fakecuda.driver.devices import ContextEntries, DeviceEntries
 from tests.fakecuda.driver.entries import (
@@ -23,7 +23,7 @@ from tests.fakecuda.driver.entries import (
 )
 from tests.fakecuda.driver.hardware import device_attributes
 from tests.fakecuda.driver.launches import Launch, LaunchEntries
-from tests.fakecuda.driver.library import cuda_header, load_library
+from tests.fakecuda.driver.library import cuda_header
 from tests.fakecuda.driver.modules import LoadedModule, ModuleEntries
 from tests.fakecuda.driver.pools import Pool, PoolEntries
 from tests.fakecuda.driver.state import Device, System
@@ -35,8 +35,6 @@ from tests.fakecuda.driver.work import Event, Stream
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import TracebackType
-
-_kept: list[Any] = []  # callbacks are never freed: nobody knows who still holds their addresses
 
 
 class FakeCuda:
@@ -91,8 +89,6 @@ class FakeCuda:
             for found in find_entries(group)
             for name in found.names
         }
-        self._library: ctypes.CDLL | None = None
-        self._replaced: list[int | None] = []
 
     def _groups(self) -> Iterator[object]:
         yield self
@@ -172,25 +168,13 @@ class FakeCuda:
             has loaded it keeps, so this is for processes that install one driver only.
         """
         names = tuple(sorted(self._entries))
-        if hide_newer:
-            names = symbols_of_version(names, self.system.version)
-        self._library = load_library(names)
-        table = (ctypes.c_void_p * len(names)).in_dll(self._library, "fakecuda_table")
-        self._replaced = list(table)
-        for position, name in enumerate(names):
-            made = self._make_callback(name, self._entries[name])
-            _kept.append(made)
-            table[position] = ctypes.cast(made, ctypes.c_void_p).value
-        atexit.register(_shut_down, self._library, len(names))
+        connect(symbols_of_version(names, self.system.version) if hide_newer else names)
+        installed.append(self)
         return self
 
     def uninstall(self) -> None:
         """Leave the process with the driver that was installed before, if any."""
-        assert self._library is not None
-        count = len(self._replaced)
-        table = (ctypes.c_void_p * count).in_dll(self._library, "fakecuda_table")
-        table[:] = self._replaced
-        self._library = None
+        installed.remove(self)
 
     def __enter__(self) -> FakeCuda:
         return self.install()
@@ -203,19 +187,14 @@ class FakeCuda:
     ) -> None:
         self.uninstall()
 
-    def _make_callback(self, name: str, found: Entry) -> Any:
-        prototype = cuda_header().functions[name]
-        names = [parameter.name for parameter in prototype.parameters]
-
-        def callback(*arguments: Any) -> int:
-            with self.system.lock:
-                code, reason = self._perform(name, found, arguments)
-                values = map(describe_argument, arguments)
-                given = dict(zip(names, values, strict=True))
-                self.calls.append(Call(name, given, code, reason, threading.get_ident()))
-            return code
-
-        return ctypes.CFUNCTYPE(prototype.result, *prototype.argtypes)(callback)
+    def answer(self, name: str, arguments: tuple[Any, ...]) -> int:
+        """Do what an exported function does, and return its status."""
+        with self.system.lock:
+            code, reason = self._perform(name, self._entries[name], arguments)
+            names = (parameter.name for parameter in cuda_header().functions[name].parameters)
+            given = dict(zip(names, map(describe_argument, arguments), strict=True))
+            self.calls.append(Call(name, given, code, reason, threading.get_ident()))
+        return code
 
     def _perform(self, name: str, found: Entry, arguments: tuple[Any, ...]) -> tuple[int, str]:
         if planned := self._failures.take(name):
@@ -260,8 +239,7 @@ class FakeCuda:
         function[0] = None
         if found is None:
             raise RefusedError(Code.NOT_FOUND, wanted)
-        assert self._library is not None
-        function[0] = ctypes.cast(self._library[found], ctypes.c_void_p).value
+        function[0] = address_of(found)
 
     @entry("cuGetProcAddress", needs="nothing")
     def find_symbol_before_12(
@@ -275,10 +253,3 @@ def require_known(entries: dict[str, Entry], name: str) -> None:
     """Complain about functions that the fake driver does not have."""
     if all(base_name(known) != base_name(name) for known in entries):
         raise KeyError(f"the fake driver has no function {name}")
-
-
-def _shut_down(library: ctypes.CDLL, count: int) -> None:
-    """Let calls from finalizers at the end of the process fail as a real driver lets them."""
-    ctypes.c_int.in_dll(library, "fakecuda_absent").value = int(Code.DEINITIALIZED)
-    table = (ctypes.c_void_p * count).in_dll(library, "fakecuda_table")
-    table[:] = [None] * count

@@ -72,7 +72,6 @@ def _write_source(names: list[str]) -> str:
     lines = [
         "#include <cuda.h>",
         f"void *fakecuda_table[{len(names)}];",
-        "int fakecuda_absent = CUDA_ERROR_NO_DEVICE;",
     ]
     for position, name in enumerate(names):
         parameters = functions[name].parameters
@@ -83,7 +82,7 @@ def _write_source(names: list[str]) -> str:
             f"#undef {name}",
             f"CUresult {name}({declared}) {{",
             f"    CUresult (*found)({types}) = fakecuda_table[{position}];",
-            f"    return found ? found({passed}) : (CUresult)fakecuda_absent;",
+            f"    return found ? found({passed}) : CUDA_ERROR_DEINITIALIZED;",
             "}",
         ]
     return "\n".join(lines) + "\n"

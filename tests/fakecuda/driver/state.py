@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import ctypes
+import itertools
 import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,6 +19,7 @@ T = TypeVar("T")
 
 POISON = 0xA5
 ALIGNMENT = 512  # of cuMemAlloc, as drivers do it
+_numbers = itertools.count(0x5000_0000_0010, 0x10)  # also those of different drivers differ
 PENDING, LIVE, FREED = "pending", "live", "freed"
 
 
@@ -26,13 +28,12 @@ class Handles:
 
     def __init__(self) -> None:
         self._objects: dict[int, Any] = {}
-        self._next = 0x5000_0000_0010
 
     def add(self, thing: object) -> int:
         """Return a new handle."""
-        self._next += 0x10
-        self._objects[self._next] = thing
-        return self._next
+        handle = next(_numbers)
+        self._objects[handle] = thing
+        return handle
 
     def find(self, kind: type[T], handle: int | None, code: int = Code.INVALID_HANDLE) -> T:
         """Return the object of a kind behind a handle."""
