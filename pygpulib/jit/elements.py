@@ -47,10 +47,14 @@ class TimeLayout:
 
 @record(eq=True)
 class TextLayout:
-    """A string of at most ``length`` characters: bytes (``kind`` is ``S``) or Unicode (``U``)."""
+    """A string of at most ``length`` characters: bytes (``kind`` is ``S``) or Unicode (``U``).
+
+    One that is ``packed`` may lie at any address.
+    """
 
     kind: str
     length: int
+    packed: bool = False
 
     def __str__(self) -> str:
         return f"{self.kind}{self.length}"
@@ -73,7 +77,7 @@ class TextLayout:
     @property
     def alignment(self) -> int:
         """What addresses are multiples of."""
-        return self.unit.size_bytes
+        return 1 if self.packed else self.unit.size_bytes
 
 
 @record(eq=True)

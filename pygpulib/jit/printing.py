@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from enum import Enum
+from itertools import islice
+from math import prod
+from typing import Any, assert_never
 
+import numpy as np
+
+from pygpulib._record import record
 from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
 from pygpulib.jit.ir import ops as ir
 
-_Numbers = Iterator[tuple[DType, bool | int | float]]
+_Number = bool | int | float
+_Numbers = Iterator[tuple[DType, _Number]]
 
 
 def format_print(
-    parts: Sequence[str | ir.Format | None],
+    parts: Sequence[ir.Part],
     operand_dtypes: Sequence[DType],
     values: Sequence[bool | int | float],
 ) -> str:
@@ -39,20 +47,37 @@ def format_print(
     >>> format_print(("x = ", None, "\n"), [dtypes.float64], [0.1])
     'x = 0.1\n'
     """
-    numbers = zip(operand_dtypes, values, strict=True)
+    return _join(parts, zip(operand_dtypes, values, strict=True))
+
+
+def _join(parts: Sequence[ir.Part], numbers: _Numbers) -> str:
     return "".join([part if isinstance(part, str) else _format(part, numbers) for part in parts])
 
 
-def _format(part: ir.Format | None, numbers: _Numbers) -> str:
-    dtype, value = next(numbers)
-    if part is None:
-        return _show(dtype, value)
-    if not part.is_complex:
-        return format(_as_python(dtype, value), part.spec)
+def _format(part: ir.Format | ir.Shown | ir.Optional | None, numbers: _Numbers) -> str:
+    match part:
+        case ir.Shown(count, show):
+            return show([_as_python(*number) for number in islice(numbers, count)])
+        case ir.Optional(parts):
+            _, has_value = next(numbers)
+            text = _join(parts, numbers)  # takes its operands in either case
+            return text if has_value else "None"
+        case ir.Format(spec, True):
+            return _format_complex(spec, numbers)
+        case ir.Format(spec):
+            return format(_as_python(*next(numbers)), spec)
+        case None:
+            return _show(*next(numbers))
+        case _:
+            assert_never(part)
+
+
+def _format_complex(spec: str, numbers: _Numbers) -> str:
+    dtype, real = next(numbers)
     _, imaginary = next(numbers)
-    number = complex(value, imaginary)
-    if part.spec:
-        return format(number, part.spec)
+    number = complex(real, imaginary)
+    if spec:
+        return format(number, spec)
     return str(number if dtype is dtypes.float64 else dtypes.complex64.numpy.type(number))
 
 
@@ -71,3 +96,51 @@ def _as_python(dtype: DType, value: bool | float) -> bool | int | float:
         return float(value)
     whole = int(value)
     return whole if dtype.is_signed else whole & ((1 << dtype.bits) - 1)
+
+
+# -------------------------------------------------------------------------- more than one number
+
+
+@record
+class ShownMemory:
+    """Shows a value that lies in memory, as NumPy does; to be called with its numbers.
+
+    Attributes
+    ----------
+    dtype : numpy.dtype
+        Its type, or that of its elements.
+    shape : tuple of int or None
+        Its shape, if it is an array.
+    places : tuple of (int, numpy.dtype)
+        Where each number lies in it, and of which type it is.
+    is_quoted : bool
+        Whether it stands in a tuple.
+    """
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...] | None
+    places: tuple[tuple[int, np.dtype[Any]], ...]
+    is_quoted: bool
+
+    def __call__(self, numbers: Sequence[_Number]) -> str:
+        """Return the text."""
+        shape = () if self.shape is None else self.shape
+        memory = bytearray(self.dtype.itemsize * prod(shape))
+        for (offset, dtype), number in zip(self.places, numbers, strict=True):
+            np.ndarray((), dtype, memory, offset)[...] = number
+        whole = np.ndarray(shape, self.dtype, memory)
+        shown = whole[()] if self.shape is None else whole
+        return repr(shown) if self.is_quoted else str(shown)
+
+
+@record
+class ShownMember:
+    """Shows a member of an enumeration; to be called with its position."""
+
+    cls: type[Enum]
+    is_quoted: bool
+
+    def __call__(self, numbers: Sequence[_Number]) -> str:
+        """Return the text."""
+        member = list(self.cls)[int(numbers[0])]
+        return repr(member) if self.is_quoted else str(member)

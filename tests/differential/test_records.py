@@ -8,6 +8,7 @@ import pytest
 from pygpulib import cuda, types
 from pygpulib.errors import KernelTypeError, LaunchTypeError
 from tests.helpers.bodies import launch, run_both
+from tests.helpers.kernels import interpret
 
 POINT = [("p", "i2"), ("q", "f8")]
 FIELDS = [
@@ -263,6 +264,21 @@ def test_strings_compare_and_change(dtype):
             a[i]["name"] = a[(i + 1) % 9]["name"]
 
     run_both(body, 9, records(dtype), np.zeros(9, np.int64))
+
+
+def test_strings_at_odd_addresses():
+    def kernel(a, out):
+        out[0] = a[0]["word"] == "abc"
+        out[1] = len(a[1]["word"])
+        a[1]["word"] = a[0]["word"]
+        a[0]["word"] = "é"
+
+    a = np.array([(1, "abc"), (2, "d")], [("n", "i1"), ("word", "U3")])
+    out = np.zeros(2)
+    # The interpreter checks the alignment of every access.
+    assert interpret(kernel, a, out) is None
+    assert out.tolist() == [1, 1]
+    assert a["word"].tolist() == ["é", "abc"]
 
 
 def test_arrays_of_strings():

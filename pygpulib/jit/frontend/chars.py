@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pygpulib.jit.elements import TextLayout
-from pygpulib.jit.frontend import comparisons, integers
+from pygpulib.jit.frontend import comparisons, integers, places
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.values import Chars, Number, Object, Operand, Text
 from pygpulib.jit.ir import ops as ir
@@ -32,7 +32,7 @@ def equal(ctx: Context, left: Operand, right: Operand) -> Number | None:
         if right.type.layout.kind != kind:
             return None
         length = max(left.type.layout.length, right.type.layout.length)
-        others = [_read(ctx, right, position) for position in range(length)]
+        others = [read(ctx, right, position) for position in range(length)]
     else:
         codes = codes_of(right, kind)
         if codes is None:
@@ -47,7 +47,7 @@ def equal(ctx: Context, left: Operand, right: Operand) -> Number | None:
         others = [ctx.builder.constant(code, unit) for code in padded]
     result = comparisons.boolean(ctx, True)
     for position, other in enumerate(others):
-        own = _read(ctx, left, position)
+        own = read(ctx, left, position)
         same = ctx.builder.compare(ir.CompareKind.EQ, own, other)
         result = comparisons.both(ctx, result, Number(same))
     return result
@@ -58,7 +58,7 @@ def length(ctx: Context, operand: Chars) -> Number:
     result = integers.literal(ctx, 0)
     zero = ctx.builder.constant(0, operand.type.layout.unit)
     for position in range(operand.type.layout.length):
-        is_set = ctx.builder.compare(ir.CompareKind.NE, _read(ctx, operand, position), zero)
+        is_set = ctx.builder.compare(ir.CompareKind.NE, read(ctx, operand, position), zero)
         so_far = integers.literal(ctx, position + 1)
         result = integers.choose(ctx, Number(is_set), so_far, result)
     ctx.nonnegative.add(result.value)
@@ -69,7 +69,7 @@ def assign(ctx: Context, layout: TextLayout, pointer: ir.Value, value: Operand) 
     """Write a string to an address, cut or padded with NUL characters as NumPy does."""
     unit = layout.unit
     if isinstance(value, Chars):
-        found = [_read(ctx, value, position) for position in range(layout.length)]
+        found = [read(ctx, value, position) for position in range(layout.length)]
     else:
         if isinstance(value, Text):
             codes = [ord(character) for character in value.text]
@@ -81,13 +81,16 @@ def assign(ctx: Context, layout: TextLayout, pointer: ir.Value, value: Operand) 
         found = [ctx.builder.constant(code, unit) for code in padded]
     for position, character in enumerate(found):
         index = integers.literal(ctx, position).value
-        ctx.builder.store(pointer, index, character, unit.size_bytes)
+        place = places.Place(pointer, index, unit.size_bytes, is_aligned=not layout.packed)
+        places.store_number(ctx, character, place)
 
 
-def _read(ctx: Context, operand: Chars, position: int) -> ir.Value:
+def read(ctx: Context, operand: Chars, position: int) -> ir.Value:
     """Read a character; behind the end there are NUL characters."""
     layout = operand.type.layout
     if position >= layout.length:
         return ctx.builder.constant(0, layout.unit)
     index = integers.literal(ctx, position).value
-    return ctx.builder.load(operand.pointer, index, layout.unit.size_bytes, layout.unit)
+    size = layout.unit.size_bytes
+    place = places.Place(operand.pointer, index, size, is_aligned=not layout.packed)
+    return places.load_number(ctx, layout.unit, place)

@@ -9,7 +9,7 @@ import ast
 from typing import NoReturn
 
 from pygpulib.core import dtypes
-from pygpulib.errors import KernelTypeError, Span, UnsupportedSyntaxError
+from pygpulib.errors import KernelTypeError, UnsupportedSyntaxError
 from pygpulib.jit.frontend import control, expressions, faults, inference
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.printing import Message
@@ -86,17 +86,18 @@ def _append_raise(
     details = tuple(message.operands)
     if len(details) > faults.MAX_DETAILS:
         _fail_length(ctx, len(details), node)
-    number = _number(ctx, cls, message, span)
+    number = _number(ctx, cls, message, node)
     ctx.builder.append(ir.Raise(number, () if number is None else details, span=span))
 
 
-def _number(ctx: Context, cls: type[Exception], message: Message, span: Span) -> int | None:
+def _number(ctx: Context, cls: type[Exception], message: Message, node: ast.AST) -> int | None:
     """Return the number of an exception in the table of errors."""
     if not ctx.options.debug:
         return None
+    span = ctx.span(node)
     if message.text is None:
         # An equal entry may have details of other types.
-        ctx.errors.append(ir.ErrorEntry(cls, _template(message), span))
+        ctx.errors.append(ir.ErrorEntry(cls, _template(ctx, message, node), span))
         return len(ctx.errors) - 1
     entry = ir.ErrorEntry(cls, message.text, span)
     if entry not in ctx.errors:
@@ -114,7 +115,7 @@ def _fail_length(ctx: Context, count: int, node: ast.AST) -> NoReturn:
     )
 
 
-def _template(message: Message) -> str:
+def _template(ctx: Context, message: Message, node: ast.AST) -> str:
     """Return a template for ``str.format`` that gives the text of a message from its operands."""
     text = ""
     operands = iter(message.operands)
@@ -122,6 +123,13 @@ def _template(message: Message) -> str:
         if isinstance(part, str):
             text += part.replace("{", "{{").replace("}", "}}")
             continue
+        if isinstance(part, ir.Shown | ir.Optional):
+            ctx.fail(
+                KernelTypeError,
+                "the message of an exception can only show numbers, strings and tuples of these",
+                node,
+                help="show the numbers inside one by one",
+            )
         type_ = next(operands).type
         assert isinstance(type_, dtypes.DType)
         spec = _SHORT.get(type_, "") if part is None or not part.spec else part.spec

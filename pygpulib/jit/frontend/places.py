@@ -92,10 +92,14 @@ def load(ctx: Context, element: Element, place: Place) -> Operand:
             type_ = types.RecordType(element, place.readonly, place.space)
             return Record(type_, address_of(ctx, place), place.name)
         case TextLayout():
-            text = types.CharsType(element, place.readonly, place.space)
+            text = types.CharsType(_layout(element, place), place.readonly, place.space)
             return Chars(text, address_of(ctx, place))
         case _:
             assert_never(element)
+
+
+def _layout(element: TextLayout, place: Place) -> TextLayout:
+    return element if place.is_aligned else replace(element, packed=True)
 
 
 def store(ctx: Context, element: Element, place: Place, value: Operand, node: ast.AST) -> None:
@@ -111,7 +115,7 @@ def store(ctx: Context, element: Element, place: Place, value: Operand, node: as
         case RecordLayout(), _:
             records.assign(ctx, element, place, value, node)
         case TextLayout(), _:
-            chars.assign(ctx, element, address_of(ctx, place), value)
+            chars.assign(ctx, _layout(element, place), address_of(ctx, place), value)
         case _:
             raise AssertionError((element, value))
 

@@ -7,26 +7,33 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from enum import Enum
 from typing import NoReturn
 
 from pygpulib.errors import KernelTypeError
 from pygpulib.jit import types
-from pygpulib.jit.frontend import arrays, calls, expressions, inference, tuples
+from pygpulib.jit.frontend import calls, expressions, inference, shown, tuples
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.values import (
     Array,
+    Chars,
     Complex,
+    Maybe,
+    Member,
     NoneValue,
     Number,
     Object,
     Operand,
+    Record,
     Text,
+    Time,
     Tuple,
+    Vector,
 )
 from pygpulib.jit.intrinsics.threads import ThreadVector
 from pygpulib.jit.ir import ops as ir
-from pygpulib.jit.printing import format_print
+from pygpulib.jit.printing import ShownMember, format_print
 
 _PLAIN, _TEXT, _REPR = -1, ord("s"), ord("r")  # the conversions of f-strings
 
@@ -47,7 +54,7 @@ class Message:
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
-        self.parts: list[str | ir.Format | None] = []
+        self.parts: list[ir.Part] = []
         self.operands: list[ir.Value] = []
 
     @property
@@ -89,7 +96,40 @@ class Message:
                 numbers = [expressions.read_register(self._ctx, one) for one in registers]
                 self._add_tuple(Tuple(tuple(numbers)), node)
             case _:
+                self._add_other(operand, node, is_quoted=is_quoted)
+
+    def _add_other(self, operand: Operand, node: ast.AST, *, is_quoted: bool) -> None:
+        """Append a value that the host puts together."""
+        match operand:
+            case Array() | Record() | Chars() | Time():
+                part, inside = shown.of_memory(self._ctx, operand, node, is_quoted=is_quoted)
+                self._add_shown(part, inside)
+            case Maybe():
+                self._add_optional(operand, node, is_quoted=is_quoted)
+            case Member(cls, position):
+                part = ir.Shown(1, ShownMember(cls, is_quoted))
+                self._add_shown(part, (position.value,))
+            case Vector(type_, items):
+                numbers = [Number(item) for item in items]
+                self.add_text(str(type_))
+                self._add_tuple(Tuple(tuple(numbers)), node)
+            case Object(Enum() as flags):
+                self.add_text(repr(flags) if is_quoted else str(flags))
+            case _:
                 self._fail(operand, node)
+
+    def _add_shown(self, part: ir.Shown, numbers: Sequence[ir.Value]) -> None:
+        self.parts.append(part)
+        self.operands += numbers
+
+    def _add_optional(self, operand: Maybe, node: ast.AST, *, is_quoted: bool) -> None:
+        """Append a value or "None"."""
+        if isinstance(operand.value, Array | Record | Chars):
+            self._fail(operand, node)  # there is nothing to read where there is no value
+        inner = Message(self._ctx)
+        inner.add(operand.value, node, is_quoted=is_quoted)
+        self.parts.append(ir.Optional(tuple(inner.parts)))
+        self.operands += [operand.has_value.value, *inner.operands]
 
     def _add_number(self, operand: Number | Complex, spec: str = "") -> None:
         if isinstance(operand, Complex):
@@ -113,14 +153,11 @@ class Message:
         self.add_text(",)" if len(operand.items) == 1 and not names else ")")
 
     def _fail(self, operand: Operand, node: ast.AST) -> NoReturn:
-        described = inference.describe(operand)
-        advice = "print numbers, strings and tuples"
-        if isinstance(operand, Array):
-            described = arrays.title(operand)
-            index = ", ".join("0" * operand.type.ndim) or "()"
-            advice = f"print its elements, such as {operand.name or 'a'}[{index}]"
         self._ctx.fail(
-            KernelTypeError, f"{described} cannot be printed in a kernel", node, help=advice
+            KernelTypeError,
+            f"{inference.describe(operand)} cannot be printed in a kernel",
+            node,
+            help="print numbers, strings, tuples, records and arrays of known shape",
         )
 
     # ------------------------------------------------------------------------------- f-strings

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from math import prod
 from typing import NoReturn
 
@@ -34,6 +35,14 @@ def attribute(ctx: Context, operand: Record, name: str, node: ast.AST) -> Operan
     if field.shape:
         return _inner_array(ctx, operand, field, node)
     return places.load(ctx, field.element, _place(ctx, operand, field))
+
+
+def items(ctx: Context, operand: Record, field: Field) -> Iterator[Operand]:
+    """Yield the elements of a field one after the other; of one that is no array, the only one."""
+    size = field.element.size_bytes
+    for position in range(prod(field.shape)):
+        item = replace(field, offset=field.offset + position * size, shape=())
+        yield places.load(ctx, field.element, _place(ctx, operand, item))
 
 
 def subscript(ctx: Context, operand: Record, index: Operand, node: ast.AST) -> Operand:

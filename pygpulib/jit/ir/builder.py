@@ -44,6 +44,13 @@ class Builder:
         """Append an operation made by the caller."""
         self._open[-1].append(op)
 
+    def known(self, value: ir.Value) -> bool | int | float | None:
+        """Return the number that a value is, if it is a constant of the blocks that are open."""
+        for op in (op for block in reversed(self._open) for op in block):
+            if isinstance(op, ir.Const) and op.result is value:
+                return op.value
+        return None
+
     @property
     def is_terminated(self) -> bool:
         """Whether the open block already ends in a terminator."""

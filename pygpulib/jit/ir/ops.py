@@ -20,7 +20,7 @@ from pygpulib._record import field, record
 from pygpulib.core.dtypes import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
 
@@ -566,13 +566,29 @@ class Format:
 
 
 @record
+class Shown:
+    """The text that a function makes of the next ``count`` operands."""
+
+    count: int
+    show: Callable[[Sequence[bool | int | float]], str]
+
+
+@record
+class Optional:
+    """What some parts give if the next operand holds, else "None"; they take their operands."""
+
+    parts: tuple[Part, ...]
+
+
+Part = str | Format | Shown | Optional | None
+"""A part of a printed text: constant, or made of the next operand; None: as Python writes it."""
+
+
+@record
 class Print(_Op):
-    """Write some text at once, which usually ends a line.
+    """Write some text at once, which usually ends a line."""
 
-    ``parts`` are constant text, or stand for the next operand: None as Python writes it.
-    """
-
-    parts: tuple[str | Format | None, ...]
+    parts: tuple[Part, ...]
     operands: tuple[Value, ...]
     effect: ClassVar[Effect] = Effect.WRITE
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import assert_never
 
 from pygpulib.core import dtypes
@@ -277,14 +278,30 @@ def _check_thread(op: ir.ReadRegister | ir.Barrier | ir.Raise | ir.Print) -> Non
         case ir.Print():
             for value in op.operands:
                 _number(value)
-            expect(_count_holes(op) == len(op.operands), "a print needs one operand per hole")
+            expect(_count_holes(op.parts) == len(op.operands), "a print needs one operand per hole")
         case _:
             assert_never(op)
 
 
-def _count_holes(op: ir.Print) -> int:
-    holes = [part for part in op.parts if not isinstance(part, str)]
-    return len(holes) + sum(part is not None and part.is_complex for part in holes)
+def _count_holes(parts: Sequence[ir.Part]) -> int:
+    """Return how many operands the parts of a print take."""
+    return sum(map(_holes, parts))
+
+
+def _holes(part: ir.Part) -> int:
+    match part:
+        case str():
+            return 0
+        case ir.Format(_, is_complex):
+            return 1 + is_complex
+        case ir.Shown(count):
+            return count
+        case ir.Optional(parts):
+            return 1 + _count_holes(parts)
+        case None:
+            return 1
+        case _:
+            assert_never(part)
 
 
 def _check_barrier(op: ir.Barrier) -> None:

@@ -112,7 +112,10 @@ def test_arrays_are_no_messages():
     def kernel(a):
         raise ValueError(a)
 
-    assert failure(kernel, out())[0] == "the array 'a' cannot be printed in a kernel"
+    assert failure(kernel, out())[0] == (
+        "the array 'a' cannot be printed in a kernel, because its shape is not known when the "
+        "kernel is compiled"
+    )
 
 
 class NotReadyError(Exception):

@@ -3,6 +3,7 @@
 # ruff: noqa: FURB105, T201, UP031
 
 import contextlib
+import enum
 import io
 from collections import namedtuple
 
@@ -14,6 +15,7 @@ from pygpulib.core import dtypes
 from pygpulib.errors import KernelTypeError
 from pygpulib.jit.backends.interp.launch import run
 from pygpulib.jit.ir import ops as ir
+from pygpulib.jit.options import CompileOptions
 from pygpulib.jit.printing import format_print
 from tests.helpers.kernels import compile_for
 from tests.helpers.ways import run_python
@@ -30,6 +32,15 @@ def printed(kernel, grid, block, *args):
     texts = run(function, grid, block, args).printed
     assert sorted("".join(texts).splitlines()) == sorted(expected.getvalue().splitlines())
     return texts
+
+
+def printed_by_cpu(kernel, grid, block, *args):
+    """Check that the CPU and CPython print the same."""
+    with contextlib.redirect_stdout(io.StringIO()) as expected:
+        run_python(kernel, grid, block, *args)
+    with contextlib.redirect_stdout(io.StringIO()) as found:
+        cuda.jit(kernel)[grid, block](*args)
+    assert sorted(found.getvalue().splitlines()) == sorted(expected.getvalue().splitlines())
 
 
 def refused(kernel, *args):
@@ -158,6 +169,157 @@ def test_format_of_complex_numbers():
     assert format_print(parts, types, [tenth, -tenth, 0.25, 1.0]) == "(0.1-0.1j)0.2+1.0j"
 
 
+# -------------------------------------------------------------------------- more than one number
+
+
+class Color(enum.Enum):
+    RED = 1
+    BLUE = "b"
+
+
+class Level(enum.IntEnum):
+    LOW = 3
+    HIGH = 7
+
+
+class Access(enum.Flag):
+    READ = enum.auto()
+    WRITE = enum.auto()
+
+
+BOTH = Access.READ | Access.WRITE
+
+
+FIELDS = [
+    ("i", "i2"),
+    ("u", "u8"),
+    ("x", "f4"),
+    ("z", "c16"),
+    ("pair", "f8", (2,)),
+    ("day", "M8[D]"),
+    ("span", "m8[s]"),
+    ("name", "U3"),
+    ("raw", "S2"),
+    ("inner", [("flag", "?"), ("small", "f2")]),
+]
+
+
+def records(dtype):
+    a = np.zeros(3, dtype)
+    a["i"], a["u"], a["x"] = [0, -1, 7], [0, 1, 2**64 - 1], [0.1, np.nan, -1e30]
+    a["z"] = [1 + 2j, complex(np.inf, -0.0), 0.1]
+    a["pair"], a["day"] = [[1, 0.1], [2, 3], [np.inf, 0]], ["2001-02-03", "NaT", "1969-12-31"]
+    a["span"], a["name"], a["raw"] = [1, "NaT", -7], ["", "é€", "abc"], [b"", b"x", b"\xff\n"]
+    a["inner"]["flag"], a["inner"]["small"] = [True, False, True], [0.1, 2, 3]
+    return a
+
+
+@pytest.mark.parametrize("is_aligned", [True, False])
+def test_records(is_aligned):
+    def kernel(a):
+        i = cuda.grid(1)
+        print(i, a[i], a[i]["inner"])
+        print(f"{a[i]}", "%s" % a[i]["name"])
+
+    printed(kernel, 1, 3, records(np.dtype(FIELDS, align=is_aligned)))
+
+
+def test_dates_and_strings():
+    def kernel(days, spans, texts, bytes_):
+        i = cuda.grid(1)
+        print(days[i], spans[i], days[i] + spans[i], texts[i], bytes_[i], sep="|")
+        print((days[i], spans[i], texts[i], bytes_[i]))
+
+    days = np.array(["2001-02-03T04", "NaT", "1960-01-01T00"], "M8[h]")
+    spans = np.array([5, -7, "NaT"], "m8[15m]")
+    printed(kernel, 1, 3, days, spans, np.array(["abc", "", "é"]), np.array([b"a", b"bc", b""]))
+
+
+def test_members():
+    def kernel(color, level, i):
+        print(color, level, Color.RED, Level.HIGH, Access.READ, BOTH)
+        print((color, Color.BLUE), f"{color} {color!r} {level!s}")
+        chosen = Color.RED if i > 0 else color
+        print(chosen, (chosen,))
+
+    printed_by_cpu(kernel, 1, 1, Color.BLUE, Level.LOW, 1)
+    printed_by_cpu(kernel, 1, 1, Color.BLUE, Level.HIGH, 0)
+
+
+def test_values_that_may_be_none():
+    def kernel(x, day, color):
+        i = cuda.grid(1)
+        a = x if i > 0 else None
+        b = None if i > 1 else day
+        c = color if i == 1 else None
+        d = (i, x) if i != 1 else None
+        print(a, b, c, d, a, sep=" ")
+        print((a, b), f"{c}|{a!r}")
+
+    printed_by_cpu(kernel, 1, 3, 0.5, np.datetime64("2001-01-01"), Color.RED)
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u8", "f2", "f4", "f8", "c8", "c16", "M8[s]"])
+def test_arrays_of_known_shape(dtype):
+    a = np.arange(6).astype(np.dtype(dtype)).reshape(2, 3)
+    inner = np.zeros(2, [("a", dtype, (2, 3)), ("b", dtype, (1,))])
+    inner["a"] = a
+
+    def kernel(inner):
+        i = cuda.grid(1)
+        print(inner[i]["a"], inner[i]["b"])
+        print(inner[i]["a"][1], inner[i]["a"].T, (inner[i]["b"], 1))
+
+    printed(kernel, 1, 2, inner)
+
+
+def test_local_shared_and_constant_arrays():
+    table = np.array([[0.1, 1e300], [np.nan, -np.inf]])
+
+    @cuda.jit
+    def kernel(out):
+        mine = cuda.local.array((2, 2), np.float32)
+        ours = cuda.shared.array(3, np.int64)
+        i = cuda.grid(1)
+        mine[:] = i
+        ours[0], ours[1], ours[2] = 7, 8, 9
+        cuda.syncthreads()
+        print(mine, ours, table)
+        out[i] = 1
+
+    with contextlib.redirect_stdout(io.StringIO()) as found:
+        kernel[1, 2](np.zeros(2))
+    ours = np.array([7, 8, 9])
+    expected = [f"{np.full((2, 2), i, np.float32)} {ours} {table}\n" for i in range(2)]
+    assert found.getvalue() == "".join(expected)
+
+
+def test_vectors():
+    def kernel(x):
+        v = cuda.float32x2(0.1, x)
+        print(v, cuda.int32x3(1, 2, 3), (v, cuda.uint8x1(4)))
+
+    assert run(compile_for(kernel, 0.5), 1, 1, (0.5,)).printed == [
+        "float32x2(0.1, 0.5) int32x3(1, 2, 3) (float32x2(0.1, 0.5), uint8x1(4,))\n"
+    ]
+
+
+def test_on_the_cpu():
+    def kernel(a, color):
+        i = cuda.grid(1)
+        print(a[i], color, a[i]["x"] if i > 0 else None)
+
+    printed_by_cpu(kernel, 1, 3, records(np.dtype(FIELDS)), Color.BLUE)
+
+
+def test_exceptions_show_numbers_only():
+    def kernel(a):
+        raise ValueError(f"bad {a[0]}")
+
+    with pytest.raises(KernelTypeError, match="can only show numbers, strings and tuples of these"):
+        compile_for(kernel, np.zeros(1, "M8[s]"), options=CompileOptions(debug=True))
+
+
 # ---------------------------------------------------------------------------------------- refused
 
 
@@ -173,14 +335,31 @@ def test_what_cannot_be_printed():
     def function(a):
         print(np)
 
+    def optional(a, i):
+        view = None
+        if i > 0:
+            view = a
+        print(view)
+
+    def large():
+        print(cuda.local.array((30, 20), np.float32))
+
+    reason = ", because its shape is not known when the kernel is compiled"
     assert refused(whole, a) == (
-        "the array 'a' cannot be printed in a kernel",
+        f"the array 'a' cannot be printed in a kernel{reason}",
         "help: print its elements, such as a[0, 0]",
     )
-    assert refused(inside, a)[0] == "the array 'a' cannot be printed in a kernel"
+    assert refused(inside, a)[0] == f"the array 'a' cannot be printed in a kernel{reason}"
     assert refused(function, a) == (
         "the module numpy cannot be printed in a kernel",
-        "help: print numbers, strings and tuples",
+        "help: print numbers, strings, tuples, records and arrays of known shape",
+    )
+    assert refused(optional, a, 1)[0] == (
+        "optional(array(float64, 2d, C)) cannot be printed in a kernel"
+    )
+    assert refused(large) == (
+        "array(float32, 2d, C) is made of 600 numbers, and print() takes 512 at most in a kernel",
+        "help: print a part of it",
     )
 
 
