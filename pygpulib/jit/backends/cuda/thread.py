@@ -136,7 +136,12 @@ class Thread:
         self.code = ThreadCode()
         self.constants: dict[ir.Value, bool | int | float] = {}
         self.is_kernel = function is module.kernel
-        self.arithmetic = Arithmetic(self.code, function.numeric, self._remainder)
+        self.arithmetic = Arithmetic(
+            self.code,
+            function.numeric,
+            self._remainder,
+            has_bfloat16=module.target.compute_capability >= (8, 0),
+        )
         self._regions: list[Region] = []
         self._texts: dict[ir.Value, str] = {}
 

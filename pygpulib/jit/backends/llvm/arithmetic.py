@@ -50,6 +50,8 @@ class Arithmetic:
     numeric: ir.NumericOptions
     remainder: Remainder
     """Writes C's ``fmod``; a vector of it needs a loop, which only the code generator can make."""
+    has_bfloat16: bool = False
+    """Whether the processor rounds float32 to bfloat16, subnormal numbers included."""
 
     # -------------------------------------------------------------------------------- pieces
 

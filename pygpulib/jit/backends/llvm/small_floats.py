@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
+from pygpulib.jit.backends.llvm.text import lanes_of
 
 if TYPE_CHECKING:
     from pygpulib.jit.backends.llvm.arithmetic import Arithmetic
@@ -125,6 +126,10 @@ def narrow(write: Arithmetic, dtype: DType, width: int, value: str) -> str:
     value : str
         The float32.
     """
+    if dtype == dtypes.bfloat16 and write.has_bfloat16:
+        single, small, word = (lanes_of(name, width) for name in ("float", "bfloat", "i16"))
+        rounded = write.code.emit(f"fptrunc {single} {value} to {small}")
+        return write.code.emit(f"bitcast {small} {rounded} to {word}")
     bits = Bits(write, width)
     word = bits.of(value)
     if dtype == dtypes.bfloat16:

@@ -24,10 +24,11 @@ def scalar_type(type_: ir.Type) -> str:
 
 def register_type(type_: ir.Type, width: int) -> str:
     """Return LLVM's spelling of ``width`` lanes of a type; width 0 is a scalar."""
-    return _vector(scalar_type(type_), width)
+    return lanes_of(scalar_type(type_), width)
 
 
-def _vector(element: str, width: int) -> str:
+def lanes_of(element: str, width: int) -> str:
+    """Return LLVM's spelling of ``width`` lanes of LLVM's type of an element; 0 is a scalar."""
     return f"<{width} x {element}>" if width else element
 
 
