@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -83,18 +83,15 @@ def make_short_cut(
         if kwargs or len(args) != count or current_ordinal() != ordinal:
             fallback(*args, **kwargs)
             return
-        parts = []
-        for pack, argument in zip(packers, args, strict=True):
-            part = pack(argument)
-            if part is None:
-                fallback(*args)
-                return
-            parts.append(part)
+        parts = [pack(argument) for pack, argument in zip(packers, args, strict=True)]
+        if None in parts:
+            fallback(*args)
+            return
         try:
             block = free.pop()
         except IndexError:
             block = _new_block(flat_count)
-        block[0][:] = b"".join(parts)
+        block[0][:] = b"".join(parts)  # type: ignore[arg-type]
         launch_function(loaded.function, shape, block[1], stream)
         free.append(block)
 
@@ -141,10 +138,8 @@ def _number_packer(source: DType, target: DType) -> Pack | None:
     kinds = _python_types(source)
     if target in _FLOATS:
         write = _FLOATS[target].pack
-        convert: Callable[[Any], Any] = float
     elif (target.is_integer and not source.is_float) or source == target == bool_:
         write = _integers(source).pack
-        convert = int
     else:
         return None
 
@@ -152,7 +147,7 @@ def _number_packer(source: DType, target: DType) -> Pack | None:
         if type(argument) not in kinds:
             return None
         try:
-            return write(convert(argument))
+            return write(argument)
         except (struct.error, OverflowError):
             # An integer that has another type, or a number that becomes an infinity.
             return None
@@ -168,7 +163,7 @@ def _integers(dtype: DType) -> struct.Struct:
 def _python_types(dtype: DType) -> tuple[type, ...]:
     """Return the classes of the numbers that have this type as arguments."""
     if dtype.is_bool:
-        return (bool, np.bool_)
+        return (bool,)
     if dtype == int64:
         return (int, np.int64)
     if dtype == float64:
