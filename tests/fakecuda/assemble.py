@@ -39,26 +39,40 @@ class Assembly(NamedTuple):
 
 
 @functools.cache
-def assembler_library() -> ctypes.CDLL | None:
-    """Return the vendor's library, or None if its wheel is not installed."""
+def assembler_library() -> ctypes.CDLL:
+    """Return the vendor's library from its wheel."""
     spec = importlib.util.find_spec("nvidia")
     for root in spec.submodule_search_locations or () if spec else ():
         for path in sorted(Path(root).glob("*/lib/libnvJitLink.so.*"), reverse=True):
             return ctypes.CDLL(str(path))
-    return None
+    message = "no wheel has libnvJitLink; install the packages of the extra 'test'"
+    raise FileNotFoundError(message)
+
+
+@functools.cache
+def knows_arch(arch: str) -> bool:
+    """Return whether the assembler makes code for an architecture."""
+    handle = _create([f"-arch={arch}"])
+    if handle is not None:
+        assembler_library().nvJitLinkDestroy(ctypes.byref(handle))
+    return handle is not None
+
+
+def _create(options: list[str]) -> ctypes.c_void_p | None:
+    words = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
+    handle = ctypes.c_void_p()
+    library = assembler_library()
+    return None if library.nvJitLinkCreate(ctypes.byref(handle), len(options), words) else handle
 
 
 @functools.lru_cache(maxsize=1024)
 def assemble(ptx: str, arch: str, max_registers: int = 0) -> Assembly:
     """Assemble a PTX text for an architecture such as ``"sm_80"``."""
     library = assembler_library()
-    if library is None:
-        raise FileNotFoundError("install nvidia-nvjitlink to assemble PTX")
     options = [f"-arch={arch}", "-verbose"]
     options += [f"-maxrregcount={max_registers}"] if max_registers else []
-    words = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
-    handle = ctypes.c_void_p()
-    if library.nvJitLinkCreate(ctypes.byref(handle), len(options), words):
+    handle = _create(options)
+    if handle is None:
         raise AssemblyError(f"the assembler does not take {' '.join(options)}")
     try:
         data = ptx.rstrip("\0").encode() + b"\0"

@@ -26,6 +26,7 @@ def fake_driver(request: pytest.FixtureRequest) -> Iterator[FakeCuda]:
     with FakeCuda(**options) as fake:
         yield fake
     assert fake.internal_errors == []
+    assert fake.late_writes() == []
 
 
 @pytest.fixture

@@ -283,6 +283,13 @@ def test_a_good_module_leaves_a_log_of_what_it_needs(client: Client) -> None:
     assert "Compiling entry function 'fill' for 'sm_80'" in info
 
 
+@pytest.mark.fake_gpus(compute_capability=(13, 0))
+def test_a_gpu_of_the_future_runs_what_todays_run(client: Client) -> None:
+    address = client.allocate(40)
+    _fill(client, client.kernel(programs.FILL, "fill"), address, 10, 1)
+    assert client.download(address, 40) == _words(1, 10)
+
+
 def test_machine_code_of_a_known_text_is_loaded(client: Client, fake_driver: FakeCuda) -> None:
     made = assemble(programs.FILL, "sm_80")
     fake_driver.accept(made.cubin, programs.FILL)

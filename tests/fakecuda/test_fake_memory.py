@@ -247,3 +247,23 @@ def test_leaks_are_named(client: Client, fake_driver: FakeCuda) -> None:
     assert "device memory of 77 bytes" in found
     assert "stream 0x" in found
     assert "event 0x" in found
+
+
+def test_freed_memory_is_not_given_out_again_at_once(client: Client) -> None:
+    first = client.allocate(64)
+    client.call("cuMemFree_v2", first)
+    assert client.allocate(64) != first
+
+
+def test_writes_of_the_host_to_freed_memory_are_found() -> None:
+    with FakeCuda() as fake:
+        client = Client()
+        client.start()
+        kept, freed = client.host(64), client.host(64)
+        client.call("cuMemFreeHost", ctypes.addressof(freed))
+        assert fake.late_writes() == []
+        other = client.host(64)
+        client.call("cuMemFreeHost", ctypes.addressof(other))
+        kept.raw = other.raw = b"x" * 64
+        (found,) = fake.late_writes()
+        assert f"host memory of 64 bytes at {ctypes.addressof(other):#x} was written" in found

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import threading
 from typing import TYPE_CHECKING
 
@@ -398,3 +399,54 @@ def test_waiting_spoils_a_capture(client: Client) -> None:
     graph = ctypes.c_void_p()
     assert client.status("cuStreamEndCapture", stream, graph) is Code.STREAM_CAPTURE_INVALIDATED
     client.call("cuStreamSynchronize", stream)
+
+
+class _Owner:
+    """Frees memory when it is collected."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._address = client.get("cuMemAllocAsync", 64, None)
+        self._self = self
+
+    def __del__(self) -> None:
+        self._client.call("cuMemFreeAsync", self._address, None)
+
+
+def test_many_threads_and_finalizers_call_at_the_same_time(
+    client: Client, fake_driver: FakeCuda
+) -> None:
+    context = client.get("cuCtxGetCurrent")
+    kept = gc.get_threshold()
+    problems: list[BaseException] = []
+
+    def work(seed: int) -> None:
+        try:
+            client.call("cuCtxSetCurrent", context)
+            stream, event = client.stream(), client.event()
+            for step in range(30):
+                _Owner(client)
+                address = client.get("cuMemAllocAsync", 256, stream)
+                client.call("cuMemsetD8Async", address, (seed + step) % 256, 256, stream)
+                client.call("cuEventRecord", event, stream)
+                client.call("cuStreamWaitEvent", None, event, 0)
+                assert client.download(address, 256) == bytes([(seed + step) % 256]) * 256
+                client.call("cuMemFreeAsync", address, stream)
+            client.call("cuStreamSynchronize", stream)
+            client.call("cuStreamDestroy_v2", stream)
+            client.call("cuEventDestroy_v2", event)
+        except BaseException as problem:
+            problems.append(problem)
+
+    gc.set_threshold(5)
+    try:
+        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        gc.set_threshold(*kept)
+    gc.collect()
+    assert problems == []
+    assert fake_driver.leaks() == []

@@ -129,5 +129,6 @@ def describe_argument(value: Any) -> Any:
         if not value:
             return None
         target = value.contents
-        return target.value if isinstance(target, ctypes._SimpleCData) else target
+        simple = isinstance(target, ctypes._SimpleCData)
+        return target.value if simple else type(target).from_buffer_copy(target)
     return value

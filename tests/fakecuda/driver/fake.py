@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import gc
 import threading
 import traceback
 from typing import TYPE_CHECKING, Any
@@ -138,6 +140,12 @@ class FakeCuda:
         """Let machine code that was assembled from a PTX text be loaded."""
         self._modules.images[cubin] = ptx
 
+    def late_writes(self) -> list[str]:
+        """Describe writes of the host to page-locked memory that was freed before."""
+        with self.system.lock:
+            self.system.blocks.empty_quarantine()
+            return self.system.blocks.late_writes
+
     def run_pending(self) -> None:
         """Do all work that streams still hold back."""
         with self.system.lock:
@@ -189,7 +197,7 @@ class FakeCuda:
 
     def answer(self, name: str, arguments: tuple[Any, ...]) -> int:
         """Do what an exported function does, and return its status."""
-        with self.system.lock:
+        with self.system.lock, _without_collection():
             code, reason = self._perform(name, self._entries[name], arguments)
             names = (parameter.name for parameter in cuda_header().functions[name].parameters)
             given = dict(zip(names, map(describe_argument, arguments), strict=True))
@@ -247,6 +255,18 @@ class FakeCuda:
     ) -> None:
         """Tell the address of a function, as drivers before CUDA 12 did."""
         self.find_symbol(symbol, function, version, flags, None)
+
+
+@contextlib.contextmanager
+def _without_collection() -> Iterator[None]:
+    """Keep finalizers, which may call the driver, from running inside of it."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def require_known(entries: dict[str, Entry], name: str) -> None:

@@ -6,7 +6,7 @@ import ctypes
 import re
 from typing import Any
 
-from tests.fakecuda.assemble import AssemblyError, assemble, assembler_library
+from tests.fakecuda.assemble import AssemblyError, assemble, knows_arch
 from tests.fakecuda.driver import hardware
 from tests.fakecuda.driver.entries import entry
 from tests.fakecuda.driver.library import cuda_header
@@ -172,10 +172,13 @@ class ModuleEntries:
         if target and int(target[1]) > major * 10 + minor:
             message = "SM version specified by .target is higher than default SM version assumed"
             raise RefusedError(Code.INVALID_PTX, f"ptxas fatal   : {message}")
-        if not self.use_assembler or assembler_library() is None:
+        if not self.use_assembler:
             return {}
+        arch = f"sm_{major}{minor}"
+        if not knows_arch(arch) and target:  # a GPU of the future runs what today's run
+            arch = f"sm_{target[1]}"
         try:
-            made = assemble(text, f"sm_{major}{minor}", options.number("MAX_REGISTERS"))
+            made = assemble(text, arch, options.number("MAX_REGISTERS"))
         except AssemblyError as error:
             raise RefusedError(Code.INVALID_PTX, str(error)) from error
         options.write_log("INFO", made.log)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 POISON = 0xA5
+QUARANTINE_BYTES = 1 << 24
 ALIGNMENT = 512  # of cuMemAlloc, as drivers do it
 _numbers = itertools.count(0x5000_0000_0010, 0x10)  # also those of different drivers differ
 PENDING, LIVE, FREED = "pending", "live", "freed"
@@ -91,6 +92,9 @@ class Blocks:
         self.memory = memory
         self._starts: list[int] = []
         self._blocks: dict[int, Block] = {}
+        self._quarantine: list[Block] = []  # freed memory that nobody gets yet
+        self._quarantine_bytes = 0
+        self.late_writes: list[str] = []
 
     def __iter__(self) -> Iterator[Block]:
         return iter(list(self._blocks.values()))
@@ -99,8 +103,12 @@ class Blocks:
         """Return new memory, full of garbage."""
         try:
             address = self.memory.allocate(size, ALIGNMENT)
-        except MemoryError as error:
-            raise RefusedError(Code.OUT_OF_MEMORY, "the arena is full") from error
+        except MemoryError:
+            self.empty_quarantine()
+            try:
+                address = self.memory.allocate(size, ALIGNMENT)
+            except MemoryError as error:
+                raise RefusedError(Code.OUT_OF_MEMORY, "the arena is full") from error
         ctypes.memset(address, POISON, size)
         return self.adopt(Block(address, size, kind, context, flags))
 
@@ -114,16 +122,27 @@ class Blocks:
 
     def release(self, block: Block) -> None:
         """Forget memory, and spoil what it held."""
-        self._remove(block)
+        self.forget(block)
         ctypes.memset(block.address, POISON, block.size)
-        self.memory.free(block.address)
+        self._quarantine.append(block)
+        self._quarantine_bytes += block.size
+        if self._quarantine_bytes > QUARANTINE_BYTES:
+            self.empty_quarantine()
+
+    def empty_quarantine(self) -> None:
+        """Let freed memory be used again; note what was written to it meanwhile."""
+        for block in self._quarantine:
+            held = self.memory.bytes[block.address - self.memory.base :][: block.size]
+            if not (held == POISON).all():
+                self.late_writes.append(f"{block} was written to after it was freed")
+            self.memory.adopt(block.address, block.size)
+            self.memory.free(block.address)
+        self._quarantine.clear()
+        self._quarantine_bytes = 0
 
     def forget(self, block: Block) -> None:
-        """Forget memory that the program goes on to own."""
-        self._remove(block)
+        """Take memory away from the device; the program may own it."""
         self.memory.disown(block.address)
-
-    def _remove(self, block: Block) -> None:
         block.state = FREED
         self._starts.remove(block.address)
         del self._blocks[block.address]

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING
 
 from tests.fakecuda.driver.library import cuda_header
 
-if TYPE_CHECKING:
-    Code = enum.IntEnum
-else:
-    # CUDA_ERROR_INVALID_VALUE is Code.INVALID_VALUE.
-    Code = enum.IntEnum(
-        "Code",
-        {
-            name.removeprefix("CUDA_").removeprefix("ERROR_"): value
-            for name, value in cuda_header().enums["CUresult"].items()
-        },
-    )
+# CUDA_ERROR_INVALID_VALUE is Code.INVALID_VALUE.
+Code = enum.IntEnum(
+    "Code",
+    {
+        name.removeprefix("CUDA_").removeprefix("ERROR_"): value
+        for name, value in cuda_header().enums["CUresult"].items()
+    },
+)
 
 SPELLINGS = {value: name for name, value in cuda_header().enums["CUresult"].items()}
 
