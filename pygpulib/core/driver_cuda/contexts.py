@@ -150,10 +150,10 @@ class Context:
     def close(self) -> None:
         """Drop what this package made; the device is current, and nobody uses it any more."""
         self.synchronize()
-        self.pending.close()
         if self._pool is not None:
             self._pool.close()
             self._pool = None
+        self.pending.close()
 
 
 class Contexts:

@@ -160,6 +160,8 @@ class CudaDriver:
 
     def close(self) -> None:
         """Give all devices back; nothing of this driver may be in use."""
+        for function in tuple(self._modules):
+            self.unload_image(function)
         self.contexts.close()
 
     # ------------------------------------------------------------------------------- memory
