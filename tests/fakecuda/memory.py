@@ -12,7 +12,7 @@ GUARD = 256
 PAGE = 4096
 
 
-class OutOfDeviceMemory(MemoryError):
+class OutOfDeviceMemoryError(MemoryError):
     """Tell that an allocation does not fit."""
 
 
@@ -51,7 +51,7 @@ class DeviceMemory:
                     bisect.insort(self._starts, address)
                     self._bounds = None
                     return address
-        raise OutOfDeviceMemory(f"{size} bytes do not fit into the device's memory")
+        raise OutOfDeviceMemoryError(f"{size} bytes do not fit into the device's memory")
 
     def free(self, address: int) -> None:
         """Give an allocation back.

@@ -102,9 +102,15 @@ def _one_by_one(
         value = exact(*[Fraction(float(one[place])) for one in wide[1:]])
         if value != 0:
             result[place] = _directed(_nearest(value), value, mode)
-        elif mode == "rm" and any(one[place] for one in wide[1:]):
-            result[place] = -0.0
     return result
+
+
+def _signed_zeros(total: np.ndarray, a: np.ndarray, b: np.ndarray, mode: str) -> np.ndarray:
+    """Give zeros among the sums a + b their sign: rounding down, only +0 + +0 is +0."""
+    if mode != "rm":
+        return total
+    plus = (a == 0) & (b == 0) & ~np.signbit(a) & ~np.signbit(b)
+    return np.where((total == 0) & ~plus, total.dtype.type(-0.0), total)
 
 
 # ------------------------------------------------------------------------------ operations
@@ -115,8 +121,13 @@ def fma(a: np.ndarray, b: np.ndarray, c: np.ndarray, mode: str = "rn") -> np.nda
     dtype = a.dtype
     if dtype != F64:
         wide = [x.astype(F64) for x in (a, b, c)]
-        return narrow(to_odd(*two_sum(wide[0] * wide[1], wide[2])), dtype, mode)
-    naive = a * b + c
+        product = wide[0] * wide[1]
+        total, error = two_sum(product, wide[2])
+        total = np.where(error == 0, _signed_zeros(total, product, wide[2], mode), total)
+        return narrow(to_odd(total, error), dtype, mode)
+    naive = _signed_zeros(a * b + c, a * b, c, mode)
+    # A product that only overflows is finite next to an infinity.
+    naive = np.where(np.isinf(c) & np.isfinite(a) & np.isfinite(b), c, naive)
     if mode != "rn":
         return _one_by_one(_exact_fma, mode, naive, a, b, c)
     product, low = two_product(a, b)
@@ -148,13 +159,11 @@ def add(a: np.ndarray, b: np.ndarray, mode: str = "rn") -> np.ndarray:
     if mode == "rn":
         return a + b
     if a.dtype == F64:
-        return _one_by_one(lambda x, y: x + y, mode, a + b, a, b)
-    total = to_odd(*two_sum(a.astype(F64), b.astype(F64)))
-    result = narrow(total, a.dtype, mode)
-    if mode == "rm":  # x - x is -0 when rounding down
-        cancelled = (total == 0) & ~((a == 0) & (b == 0) & (np.signbit(a) == np.signbit(b)))
-        result = np.where(cancelled, a.dtype.type(-0.0), result)
-    return result
+        nearest = _signed_zeros(a + b, a, b, mode)
+        return _one_by_one(lambda x, y: x + y, mode, nearest, a, b)
+    wide = a.astype(F64), b.astype(F64)
+    total, error = two_sum(*wide)
+    return narrow(to_odd(_signed_zeros(total, *wide, mode), error), a.dtype, mode)
 
 
 def multiply(a: np.ndarray, b: np.ndarray, mode: str = "rn") -> np.ndarray:
