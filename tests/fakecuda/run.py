@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import runpy
 import sys
 
@@ -48,8 +49,9 @@ def main(words: list[str]) -> int:
 
 
 def _report(fake: FakeCuda, options: argparse.Namespace) -> int:
+    gc.collect()  # the program's variables
     calls = map(str, fake.calls) if options.calls else []
-    left = fake.leaks() if options.leaks else []
+    left = fake.leaks(cached=False) if options.leaks else []
     for line in [*calls, *fake.internal_errors, *fake.faults, *left]:
         sys.stderr.write(line + "\n")
     return 1 if fake.internal_errors or left else 0

@@ -318,7 +318,7 @@ def test_modules_have_kernels_and_variables_until_they_are_unloaded(
         client.status("cuModuleGetGlobal_v2", ctypes.c_uint64(), size, module, b"add")
         is Code.NOT_FOUND
     )
-    assert fake_driver.leaks(modules=False) == []
+    assert fake_driver.leaks(cached=False) == []
     assert len(fake_driver.leaks()) == 1
     client.call("cuModuleUnload", module)
     assert client.status("cuModuleUnload", module) is Code.INVALID_HANDLE

@@ -153,16 +153,23 @@ class FakeCuda:
                 if device.primary is not None:
                     self.system.work.finish(device.primary)
 
-    def leaks(self, *, modules: bool = True) -> list[str]:
-        """Describe what is still allocated or alive; pending work is done first."""
+    def leaks(self, *, cached: bool = True) -> list[str]:
+        """Describe what is still allocated or alive; pending work is done first.
+
+        Parameters
+        ----------
+        cached
+            Whether also to describe what programs usually keep to their ends: modules and pools.
+        """
         self.run_pending()
+        found = [repr(block) for block in self.system.blocks if block.kind != "variable"]
         kinds: list[tuple[str, type[Any]]] = [("stream", Stream), ("event", Event)]
-        kinds += [("module", LoadedModule)] if modules else []
-        found = [repr(b) for b in self.system.blocks if b.kind != "variable"]
+        kinds += [("module", LoadedModule), ("pool", Pool)] if cached else []
         for name, kind in kinds:
-            found += [f"{name} {handle:#x}" for handle, _ in self.system.handles.of_kind(kind)]
-        pools = self.system.handles.of_kind(Pool)
-        return found + [f"pool {handle:#x}" for handle, pool in pools if pool.is_created]
+            for handle, thing in self.system.handles.of_kind(kind):
+                if getattr(thing, "is_created", True):
+                    found.append(f"{name} {handle:#x}")
+        return found
 
     # --------------------------------------------------------------------------------- install
 
