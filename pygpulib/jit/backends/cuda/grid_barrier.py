@@ -117,4 +117,5 @@ def _product(thread: Thread, registers: tuple[ir.Register, ...], type_: str) -> 
 
 
 def _meet(thread: Thread) -> None:
-    thread.code.call_void("llvm.nvvm.barrier0", [])
+    """Write a barrier of the block to which the threads of a warp may come one after the other."""
+    thread.code.call_void("llvm.nvvm.barrier.sync", [("i32", "0")])
