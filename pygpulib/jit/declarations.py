@@ -155,12 +155,12 @@ def _make_optional_type(inner: object) -> types.OptionalType:
     return types.OptionalType(parse_type(inner))
 
 
-def _make_date_type(unit: str) -> types.TimeType:
 def _make_pointer_type(dtype: object) -> types.PointerType:
     """Return the type of the address of elements of a type, which is passed as an integer."""
     return types.PointerType(element_of_type(parse_type(dtype)))
 
 
+def _make_date_type(unit: str) -> types.TimeType:
     """Return the type of dates with a unit, such as ``"s"``."""
     return types.TimeType(TimeLayout("M", *np.datetime_data(np.dtype(f"M8[{unit}]"))))
 
@@ -171,8 +171,8 @@ def _make_span_type(unit: str) -> types.TimeType:
 
 
 Optional = TypeConstructor(types.OptionalType, _make_optional_type)
-NPDatetime = TypeConstructor(types.TimeType, _make_date_type, lambda time: time.layout.kind == "M")
 CPointer = TypeConstructor(types.PointerType, _make_pointer_type)
+NPDatetime = TypeConstructor(types.TimeType, _make_date_type, lambda time: time.layout.kind == "M")
 NPTimedelta = TypeConstructor(types.TimeType, _make_span_type, lambda time: time.layout.kind == "m")
 
 
@@ -182,8 +182,8 @@ _CONSTRUCTORS: dict[str, Callable[..., types.Type]] = {
     "UniTuple": UniTuple,
     "Optional": Optional,
     "optional": Optional,
-    "NPDatetime": NPDatetime,
     "CPointer": CPointer,
+    "NPDatetime": NPDatetime,
     "NPTimedelta": NPTimedelta,
 }
 
@@ -192,8 +192,8 @@ _NAMES: dict[str, object] = {
     **_CONSTRUCTORS,
     "void": types.void,
     "none": types.none,
-    "float": types.float64,
     "voidptr": types.voidptr,
+    "float": types.float64,
     "int": types.int64,
     "complex": types.complex128,
 }
