@@ -284,6 +284,17 @@ def from_numpy(dtype: DTypeLike) -> DType:
     return found
 
 
+def find_small(dtype: np.dtype[np.generic]) -> DType | None:
+    """Return the row of a NumPy dtype if it is one of the small floats, else None.
+
+    Parameters
+    ----------
+    dtype : numpy.dtype
+        Any dtype.
+    """
+    return _SMALL.get(dtype.name)
+
+
 def is_number(dtype: np.dtype[np.generic]) -> bool:
     """Return whether elements of a NumPy dtype are numbers or truth values, small floats included.
 
@@ -292,7 +303,7 @@ def is_number(dtype: np.dtype[np.generic]) -> bool:
     dtype : numpy.dtype
         Any dtype.
     """
-    return dtype.kind in "biufc" or dtype.name in _SMALL
+    return dtype.kind in "biufc" or find_small(dtype) is not None
 
 
 def storage_dtype(dtype: DTypeLike) -> np.dtype[np.generic]:

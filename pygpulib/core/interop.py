@@ -9,6 +9,7 @@ import numpy as np
 from pygpulib.core.array import ndarray
 from pygpulib.core.cuda_interface import from_cuda_array_interface
 from pygpulib.core.device import current_driver
+from pygpulib.core.dlpack import export_array, import_array
 from pygpulib.core.dtypes import storage_dtype
 from pygpulib.core.layout import Layout
 from pygpulib.core.mapped import MappedArray
@@ -49,7 +50,7 @@ def export_dlpack(array: ndarray, options: Mapping[str, object]) -> object:
             help="copy to the host first, with copy_to_host()",
         )
     given = {name: value for name, value in options.items() if value is not None}
-    return array.host_view.__dlpack__(**given)  # type: ignore[misc, arg-type]
+    return export_array(array.host_view, given)
 
 
 def from_dlpack(x: object) -> ndarray:
@@ -94,7 +95,7 @@ def from_dlpack(x: object) -> ndarray:
             detail=f"expected DLPack device {wanted}, got {given}",
             help="move it to the host with its own library first",
         )
-    return map_host(np.from_dlpack(x))
+    return map_host(import_array(x))
 
 
 def is_cuda_array(obj: object) -> bool:

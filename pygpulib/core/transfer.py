@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 
-from pygpulib.core.dtypes import is_number
+from pygpulib.core.dtypes import find_small, is_number
 from pygpulib.core.layout import (
     Layout,
     broadcast_strides,
@@ -122,7 +122,25 @@ def _host_value(value: object, target: ndarray) -> HostArray:
         # A tuple for a record, a string for a date: only the dtype says how to read it.
         host = np.asarray(value, target.dtype)
     strides = broadcast_strides(host.shape, host.strides, target.shape)
-    return np.lib.stride_tricks.as_strided(host, target.shape, strides, writeable=False)
+    view = strided_view(host, target.shape, strides)
+    view.flags.writeable = False
+    return view
+
+
+def strided_view(array: HostArray, shape: Shape, strides: Shape) -> HostArray:
+    """Return a view of a host array from its first element on, as NumPy's ``as_strided`` does.
+
+    Parameters
+    ----------
+    array : numpy.ndarray
+        The array, which may have the elements that NumPy's function does not know.
+    shape, strides : tuple of int
+        The layout.
+    """
+    row = find_small(array.dtype)
+    bits = array if row is None else array.view(f"u{row.size_bytes}")
+    view = np.lib.stride_tricks.as_strided(bits, shape, strides)
+    return view if row is None else view.view(array.dtype)
 
 
 def read_scalar(source: ndarray) -> np.generic:

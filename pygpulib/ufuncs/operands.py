@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from pygpulib._record import record
 from pygpulib.core.array import ndarray
 from pygpulib.core.creation import device_array
 from pygpulib.core.interop import as_cuda_array, is_cuda_array
 from pygpulib.core.layout import Layout
+from pygpulib.core.transfer import strided_view
 from pygpulib.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from pygpulib.ufuncs.loops import WEAK_KINDS
 
@@ -100,7 +100,7 @@ def with_strides(array: AnyArray, shape: Shape, strides: Shape) -> AnyArray:
     """Return a view of an array from its first element on."""
     if isinstance(array, ndarray):
         return array.with_layout(Layout(shape, strides, 0))
-    return as_strided(array, shape, strides)
+    return strided_view(array, shape, strides)
 
 
 def broadcast_to(array: AnyArray, shape: Shape, core: int = 0) -> AnyArray:

@@ -27,7 +27,16 @@ assert (out == 2 * x).all()
 """
 
 # Each takes longer to import than it saves anybody.
-NEVER = {"asyncio", "dataclasses", "difflib", "hashlib", "numba", "numpy.typing", "scipy"}
+NEVER = {
+    "asyncio",
+    "dataclasses",
+    "difflib",
+    "hashlib",
+    "ml_dtypes",
+    "numba",
+    "numpy.typing",
+    "scipy",
+}
 
 
 def imported(tmp_path, text):
