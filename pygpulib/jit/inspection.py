@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple, TextIO, TypeVar
 
 from pygpulib._record import record
+from pygpulib.core.device import current_driver
 from pygpulib.errors import SpecializationError
 from pygpulib.jit import types
 from pygpulib.jit.declarations import parse_signature
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from pygpulib.jit.backends.protocol import CompiledKernel
     from pygpulib.jit.explain import Explanation
     from pygpulib.jit.options import CompileOptions
-
-# Blocks that wait for the grid take memory, some kilobytes each, and nothing else.
-_MAX_WAITING_BLOCKS = 65_535
 
 _T = TypeVar("_T")
 
@@ -127,10 +125,11 @@ class Specialization:
         Returns
         -------
         int
-            On a processor, what it has memory for; larger grids may run as well.
+            On a GPU, what it runs at once. On a processor, what it has memory for; larger grids
+            may run as well.
         """
-        make_config(1, blockdim, 0, dynsmem)
-        return _MAX_WAITING_BLOCKS
+        shape = make_config(1, blockdim, 0, dynsmem).shape
+        return self.compiled.max_cooperative_blocks(shape.block, shape.shared_bytes)
 
     def inspect_llvm(self) -> str:
         """Return its LLVM IR."""
@@ -183,7 +182,7 @@ class Inspectable:
         """What the cache on disk did for this kernel."""
         from pygpulib.jit.cache import open_cache
 
-        cache = open_cache("cpu") if self.options.cache else None
+        cache = open_cache(current_driver().name) if self.options.cache else None
         compiled = {key: found.compiled for key, found in self._specializations.items()}
         return CacheStats(
             cache.folder if cache is not None else None,

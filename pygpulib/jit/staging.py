@@ -113,5 +113,5 @@ def _warn_of_copies() -> None:
             "help: copy it once with cuda.to_device(...), or wrap it in cuda.In, cuda.Out or "
             "cuda.InOut",
             PerformanceWarning,
-            stacklevel=7,
+            stacklevel=6,
         )

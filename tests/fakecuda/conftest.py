@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pygpulib.core.device import current_driver
 from tests.fakecuda.driver import FakeCuda
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ def fake_driver(request: pytest.FixtureRequest) -> Iterator[FakeCuda]:
     options: dict[str, Any] = {"deferred": request.param == "deferred"}
     for marker in request.node.iter_markers("fake_gpus"):
         options = marker.kwargs | options
+    # Chosen now, so that no fake becomes what the process uses without one.
+    current_driver()
     with FakeCuda(**options) as fake:
         yield fake
     assert fake.internal_errors == []

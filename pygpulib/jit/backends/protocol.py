@@ -50,6 +50,10 @@ class CompiledKernel(Executable, Protocol):
         """What the kernel takes."""
         ...
 
+    def max_cooperative_blocks(self, block: tuple[int, int, int], shared_bytes: int) -> int:
+        """Return how many blocks of a shape can wait for each other."""
+        ...
+
     def run(self, shape: LaunchShape, arguments_address: int) -> None:
         """Run the grid.
 

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 # The launch shape that stands for a kernel which has not been launched yet.
 _TYPICAL_BLOCK = (256, 1, 1)
 
+# Blocks that wait for the grid take memory, some kilobytes each, and nothing else.
+_MAX_WAITING_BLOCKS = 65_535
+
 _Header = ctypes.c_int64 * HEADER_WORDS
 _ALIGNMENT = 64
 
@@ -220,6 +223,14 @@ class CpuKernel:
         assert self._function is not None, self.name
         return find_resources(self._function)
 
+    def max_cooperative_blocks(
+        self,
+        block: tuple[int, int, int],  # noqa: ARG002
+        shared_bytes: int,  # noqa: ARG002
+    ) -> int:
+        """Return how many blocks there is memory for."""
+        return _MAX_WAITING_BLOCKS
+
     def explain(self) -> list[Layout]:
         """Describe how the blocks launched so far run, or a typical one."""
         from pygpulib.jit.backends.cpu.explanation import explain_variant
@@ -242,11 +253,14 @@ class CpuKernel:
         return engine.assembly_text(self._text(), host_target())
 
 
+_never = ctypes.c_int64()  # who runs a single block, or has no pool, is not interrupted
+
+
 def _run_blocks(address: int, arguments_address: int, blocks: int) -> None:
     """Run all blocks on the pool, or a single one on the caller."""
     pool = shared_pool() if blocks > 1 else None
     if pool is None:
-        KERNEL_TYPE(address)(arguments_address, 0, blocks, 0)
+        KERNEL_TYPE(address)(arguments_address, 0, blocks, 0, ctypes.addressof(_never))
     else:
         pool.run(address, arguments_address, blocks)
 
