@@ -33,6 +33,7 @@ class DeviceMemory:
         self.base: int = self.bytes.ctypes.data
         self.allocations: dict[int, int] = {}
         self._starts: list[int] = []  # sorted starts of the allocations
+        self._ends: dict[int, int] = {}  # where the guards behind allocations end
         self._holes: list[tuple[int, int]] = [(self.base, self.base + capacity_bytes)]
         self._bounds: tuple[np.ndarray, np.ndarray] | None = None
         self._lock = threading.RLock()
@@ -44,10 +45,13 @@ class DeviceMemory:
             for position, (start, end) in enumerate(self._holes):
                 address = -(-start // align) * align
                 after = -(-(address + needed + GUARD) // GUARD) * GUARD
-                if address + needed <= end:
-                    rest = [(start, address), (min(after, end), end)]
+                if end == self.base + self.capacity and address + needed <= end:
+                    after = min(after, end)  # nothing lies behind the arena
+                if after <= end:
+                    rest = [(start, address), (after, end)]
                     self._holes[position : position + 1] = [h for h in rest if h[0] < h[1]]
                     self.allocations[address] = size
+                    self._ends[address] = after
                     bisect.insort(self._starts, address)
                     self._bounds = None
                     return address
@@ -62,11 +66,10 @@ class DeviceMemory:
             If no allocation starts at `address`.
         """
         with self._lock:
-            size = self.allocations.pop(address)
+            del self.allocations[address]
             self._starts.remove(address)
             self._bounds = None
-            end = -(-(address + max(size, 1) + GUARD) // GUARD) * GUARD
-            holes = sorted([*self._holes, (address, min(end, self.base + self.capacity))])
+            holes = sorted([*self._holes, (address, self._ends.pop(address))])
             joined = [holes[0]]
             for start, stop in holes[1:]:
                 if start <= joined[-1][1]:

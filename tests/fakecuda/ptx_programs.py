@@ -142,7 +142,7 @@ def evaluate(
 
 
 def _declaration(register: str, dtype: np.dtype) -> str:
-    kind = "pred" if dtype == bool else f"b{max(dtype.itemsize, 2) * 8}"
+    kind = "pred" if dtype.kind == "b" else f"b{max(dtype.itemsize, 2) * 8}"
     return f".reg .{kind} {register};"
 
 
@@ -154,14 +154,14 @@ def _address(parameter: str, dtype: np.dtype) -> str:
 
 
 def _load(register: str, dtype: np.dtype) -> str:
-    if dtype == bool:
+    if dtype.kind == "b":
         return f"ld.global.u8 %w, [%a]; setp.ne.u16 {register}, %w, 0;"
     sign = "s" if dtype.kind == "i" else "u"
     return f"ld.global.{sign}{dtype.itemsize * 8} {register}, [%a];"
 
 
 def _store(register: str, dtype: np.dtype) -> str:
-    if dtype == bool:
+    if dtype.kind == "b":
         return f"selp.u16 %w, 1, 0, {register}; st.global.u8 [%a], %w;"
     return f"st.global.b{dtype.itemsize * 8} [%a], {register};"
 

@@ -139,9 +139,9 @@ def test_masks_and_extensions():
 
 
 def test_nth_set_bit():
-    found = evaluate("fns.b32 {d}, {0}, {1}, {2}",
-                     [np.uint32([0b10110, 0b10110, 0b10110, 0b10110, 6]), np.uint32([1, 3, 4, 0, 0]),
-                      np.int32([2, 0, -2, 1, 3])], "u4")  # fmt: skip
+    masks = np.uint32([0b10110, 0b10110, 0b10110, 0b10110, 6])
+    bases, offsets = np.uint32([1, 3, 4, 0, 0]), np.int32([2, 0, -2, 1, 3])
+    found = evaluate("fns.b32 {d}, {0}, {1}, {2}", [masks, bases, offsets], "u4")
     assert found.tolist() == [2, 0xFFFFFFFF, 2, 1, 0xFFFFFFFF]
 
 

@@ -39,8 +39,8 @@ def parse_module(text: str) -> Module:
     while text[position:].strip():
         match = _STATEMENT.match(text, position)
         if match is None:
-            line = text.count("\n", 0, position) + 1
             near = text[position:].strip().split("\n")[0]
+            line = text.count("\n", 0, text.index(near, position)) + 1
             raise PtxSyntaxError(f"line {line}: not understood: {near}")
         position = _parse_statement(module, bodies, text, match)
     if not module.version or not module.target:

@@ -71,7 +71,7 @@ def end_threads(instruction: Instruction) -> Step:
 @direct("trap", "brkpt")
 def trap(instruction: Instruction) -> Step:
     def run(lanes: Lanes) -> None:
-        raise Trap(f"the kernel executed {instruction.opcode}")
+        raise Trap(f"the kernel executed {instruction.opcode}", int(lanes.numbers[0]))
 
     return run
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from tests.fakecuda.ptx.frames import Lanes
 from tests.fakecuda.ptx.layout import WINDOWS
 from tests.fakecuda.ptx.opcodes.table import Pure, Step, direct, pure
 from tests.fakecuda.ptx.operands import reader, writer
 from tests.fakecuda.ptx.spaces import in_window
-from tests.fakecuda.ptx.syntax import Instruction
+from tests.fakecuda.ptx.syntax import Immediate, Instruction
 from tests.fakecuda.ptx.types import PRED, U64, unsigned
 
 
@@ -18,9 +19,12 @@ def move(instruction: Instruction) -> Step:
     kind = instruction.type
     if kind is not PRED:
         kind = unsigned(kind.size)
-    read, write = reader(instruction.operands[1], kind), writer(instruction.operands[0], kind)
+    target, source = instruction.operands
+    # The notation of a float constant need not be that of the type.
+    read = reader(source, instruction.type if isinstance(source, Immediate) else kind)
+    write = writer(target, kind)
 
-    def run(lanes):
+    def run(lanes: Lanes) -> None:
         write(lanes, read(lanes))
 
     return run
