@@ -56,6 +56,13 @@ def test_devices_are_as_ordered(client: Client) -> None:
     assert len(uuids) == 2
 
 
+@pytest.mark.fake_gpus(compute_capability=[(8, 0), (9, 0)])
+def test_devices_may_differ(client: Client) -> None:
+    client.call("cuInit", 0)
+    number = ATTRIBUTES["CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR"]
+    assert [client.get("cuDeviceGetAttribute", number, device) for device in (0, 1)] == [8, 9]
+
+
 def test_errors_have_names(client: Client) -> None:
     for function in ("cuGetErrorName", "cuGetErrorString"):
         text = client.get(function, 700, at=1)

@@ -226,6 +226,32 @@ def test_use_after_a_stream_freed_memory_is_a_fault(client: Client, fake_driver:
         assert code is Code.INVALID_VALUE
 
 
+@pytest.mark.parametrize("reads", [True, False])
+def test_copies_after_a_stream_freed_memory_are_faults(late: Client, reads: bool) -> None:
+    stream, host = late.stream(), ctypes.addressof(late.host(64))
+    address = late.get("cuMemAllocAsync", 64, stream)
+    late.call("cuMemFreeAsync", address, stream)
+    if reads:
+        late.call("cuMemcpyDtoHAsync_v2", host, address, 64, stream)
+    else:
+        late.call("cuMemcpyHtoDAsync_v2", address, host, 64, stream)
+    assert late.status("cuStreamSynchronize", stream) is Code.ILLEGAL_ADDRESS
+
+
+def test_nothing_is_done_after_a_fault(late: Client) -> None:
+    stream, cell = late.stream(), Cell(late)
+    called: list[object] = []
+    record = Callback(called.append)
+    address = late.get("cuMemAllocAsync", 64, stream)
+    late.call("cuMemFreeAsync", address, stream)
+    late.call("cuMemsetD8Async", address, 0, 64, stream)
+    cell.set_on(stream)
+    late.call("cuLaunchHostFunc", stream, record, 1)
+    assert late.status("cuStreamSynchronize", stream) is Code.ILLEGAL_ADDRESS
+    assert not cell.is_set
+    assert called == []
+
+
 def test_use_before_a_stream_allocated_memory_is_a_fault(late: Client) -> None:
     address = late.get("cuMemAllocAsync", 64, late.stream())
     other = late.stream()

@@ -45,7 +45,7 @@ class FakeCuda:
     Parameters
     ----------
     device_count, compute_capability, memory_bytes
-        The GPUs.
+        The GPUs. A list of compute capabilities orders one GPU of each.
     version
         Version of the driver, as ``cuDriverGetVersion`` tells it.
     deferred
@@ -66,7 +66,7 @@ class FakeCuda:
     def __init__(
         self,
         device_count: int = 1,
-        compute_capability: tuple[int, int] = (8, 0),
+        compute_capability: tuple[int, int] | list[tuple[int, int]] = (8, 0),
         version: int = 13000,
         memory_bytes: int = 1 << 28,
         *,
@@ -75,9 +75,11 @@ class FakeCuda:
         race_check: bool = False,
         schedule: str = "lockstep",
     ) -> None:
-        devices = [Device(i, compute_capability, memory_bytes) for i in range(device_count)]
+        given = compute_capability
+        each = given if isinstance(given, list) else [given] * device_count
+        devices = [Device(i, capability, memory_bytes) for i, capability in enumerate(each)]
         for device in devices:
-            device.attributes = device_attributes(device, device_count)
+            device.attributes = device_attributes(device)
         self.system = System(devices, version, deferred=deferred)
         self.calls = Calls()
         self.internal_errors: list[str] = []

@@ -51,7 +51,7 @@ def shared_reserved(capability: tuple[int, int]) -> int:
     return _KIB if capability >= (8, 0) else 0
 
 
-def device_attributes(device: Device, device_count: int) -> dict[int, int]:
+def device_attributes(device: Device) -> dict[int, int]:
     """Return a device's attributes by their numbers."""
     capability = device.compute_capability
     chip = generation(capability)

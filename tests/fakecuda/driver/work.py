@@ -152,6 +152,7 @@ class Scheduler:
         finally:
             work.state = DONE
             work.after.clear()
+            work.run = _nothing  # what it kept may be large
             self._changed.notify_all()
         return True
 
