@@ -11,6 +11,7 @@ import numpy as np
 from pygpulib.core.dtypes import DType
 from pygpulib.jit.backends.cpu.emit import emit_kernel
 from pygpulib.jit.backends.cpu.engine import assemble, load
+from pygpulib.jit.backends.cpu.pool import KERNEL_TYPE
 from pygpulib.jit.backends.cpu.target import CpuVariant, choose_variant, host_target
 from pygpulib.jit.backends.protocol import HEADER_WORDS
 from pygpulib.jit.ir import ops as ir
@@ -63,9 +64,10 @@ def run_cpu(
     variant = variant or choose_variant(block, (0, 1, 2), 32)
     text = emit_kernel(function, variant, host_target(), "kernel")
     address = load(assemble(text, host_target()), "kernel")
-    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+    never = ctypes.c_int64()
     words = pack(function, grid, block, arguments)
-    call(address)(ctypes.addressof(words), 0, grid[0] * grid[1] * grid[2], 0)
+    blocks = grid[0] * grid[1] * grid[2]
+    KERNEL_TYPE(address)(ctypes.addressof(words), 0, blocks, 0, ctypes.addressof(never))
 
 
 def runner(

@@ -50,7 +50,8 @@ def emit_kernel(function: ir.Function, variant: CpuVariant, target: CpuTarget, n
     Returns
     -------
     str
-        LLVM IR with ``void @name(ptr words, i64 first_block, i64 end_block, i64 worker)``.
+        LLVM IR with ``void @name(ptr words, i64 first_block, i64 end_block, i64 worker,
+        ptr stop)``.
 
     Raises
     ------
@@ -128,7 +129,7 @@ def _emit_resumable(
 
 def _kernel_header(name: str) -> str:
     words = "ptr noalias readonly %words"
-    return f"define void @{name}({words}, i64 %first, i64 %end, i64 %worker)"
+    return f"define void @{name}({words}, i64 %first, i64 %end, i64 %worker, ptr %stop)"
 
 
 def _module(functions: list[tuple[Code, str]]) -> str:

@@ -48,6 +48,8 @@ _METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 _PYTHON_FUNCTIONS = (
     "PyBytes_AsString",
     "PyBytes_FromStringAndSize",
+    "PyErr_CheckSignals",
+    "PyErr_SetNone",
     "PyEval_RestoreThread",
     "PyEval_SaveThread",
     "PyFloat_AsDouble",
@@ -69,7 +71,10 @@ declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
 declare ptr @PyTuple_GetItem(ptr, i64)
 declare void @Py_DecRef(ptr)
 declare void @Py_IncRef(ptr)
-declare void @pool_run(ptr, ptr, i64)
+declare i32 @PyErr_CheckSignals()
+declare void @PyErr_SetNone(ptr)
+declare i64 @pool_run(ptr, ptr, i64)
+declare i64 @time(ptr)
 @pool_ready = external global i64
 """
 
@@ -275,7 +280,7 @@ def entry_text(
             case _:
                 raise AssertionError(pair)
     checks = "\n".join(writer.lines)
-    none = writer.symbol(None)
+    none, interrupt = writer.symbol(None), writer.symbol(KeyboardInterrupt)
     symbols = writer.objects.values()
     declarations = "\n".join(f"{symbol} = external global i8" for symbol in symbols)
     text = f"""{_DECLARATIONS}
@@ -285,6 +290,8 @@ define ptr @entry(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) nounwind {{
   %overflow = alloca i32
   %record = alloca [{RECORD_WORDS} x i64], align 64
   %bytes_at = alloca ptr
+  %never = alloca i64
+  store i64 0, ptr %never
   %bound = call ptr @PyTuple_GetItem(ptr %self, i64 0)
   %binding = call ptr @PyBytes_AsString(ptr %bound)
 {checks}
@@ -293,6 +300,19 @@ define ptr @entry(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) nounwind {{
 {_run_text(has_pool)}
 {_READ_RECORD if has_report else "  br label %silent"}
 silent:
+  %was_interrupted = icmp ne i64 %interrupted, 0
+  br i1 %was_interrupted, label %interrupt, label %through
+interrupt:
+  ; Python's handler raises the exception in the main thread.
+  %signals = call i32 @PyErr_CheckSignals()
+  %has_raised = icmp ne i32 %signals, 0
+  br i1 %has_raised, label %failed, label %raise
+raise:
+  call void @PyErr_SetNone(ptr {interrupt})
+  br label %failed
+failed:
+  ret ptr null
+through:
   call void @Py_IncRef(ptr {none})
   ret ptr {none}
 slow:
@@ -328,20 +348,24 @@ report:
   %reporter = call ptr @PyTuple_GetItem(ptr %self, i64 2)
   %reported = call ptr @PyObject_Vectorcall(ptr %reporter, ptr %bytes_at, i64 1, ptr null)
   call void @Py_DecRef(ptr %bytes)
-  ret ptr %reported
-failed:
-  ret ptr null"""
+  %is_reported = icmp ne ptr %reported, null
+  br i1 %is_reported, label %told, label %failed
+told:
+  call void @Py_DecRef(ptr %reported)
+  br label %silent"""
 
 
 def _run_text(has_pool: bool) -> str:
     """Return the part of an entry that runs the kernel on the argument words."""
     parallel = (
-        "call void @pool_run(ptr %kernel, ptr %words, i64 %blocks)"
+        "%stopped = call i64 @pool_run(ptr %kernel, ptr %words, i64 %blocks)"
         if has_pool
-        else "call void %kernel(ptr %words, i64 0, i64 %blocks, i64 0)"
+        else "call void %kernel(ptr %words, i64 0, i64 %blocks, i64 0, ptr %never)"
     )
     # Where the threads are not there yet, or their number changed, Python sees to it.
-    ready = "load atomic i64, ptr @pool_ready monotonic, align 8" if has_pool else "add i64 0, 1"
+    ready = "load atomic i64, ptr @pool_ready monotonic, align 8" if has_pool else "add i64 0, 0"
+    now = "call i64 @time(ptr null)" if has_pool else "add i64 0, 0"
+    stopped = "%stopped" if has_pool else "0"
     return f"""\
   %kernel_at = getelementptr i64, ptr %binding, i64 8
   %kernel = load ptr, ptr %kernel_at, align 1
@@ -351,19 +375,21 @@ def _run_text(has_pool: bool) -> str:
   br i1 %is_single, label %single, label %several
 single:
   %single_thread = call ptr @PyEval_SaveThread()
-  call void %kernel(ptr %words, i64 0, i64 1, i64 0)
+  call void %kernel(ptr %words, i64 0, i64 1, i64 0, ptr %never)
   call void @PyEval_RestoreThread(ptr %single_thread)
   br label %done
 several:
   %ready = {ready}
-  %is_ready = icmp ne i64 %ready, 0
+  %now = {now}
+  %is_ready = icmp eq i64 %ready, %now
   br i1 %is_ready, label %parallel, label %slow
 parallel:
   %thread = call ptr @PyEval_SaveThread()
   {parallel}
   call void @PyEval_RestoreThread(ptr %thread)
   br label %done
-done:"""
+done:
+  %interrupted = phi i64 [0, %single], [{stopped}, %parallel]"""
 
 
 class _MethodDefinition(ctypes.Structure):

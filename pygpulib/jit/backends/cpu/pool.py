@@ -12,6 +12,7 @@ import ctypes
 import operator
 import os
 import signal
+import threading
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
@@ -30,13 +31,15 @@ if TYPE_CHECKING:
 MAX_THREADS = 1024
 
 KERNEL_TYPE = ctypes.CFUNCTYPE(
-    None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64
+    None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p
 )
-"""A compiled kernel: argument words, first block, end block, worker."""
+"""A compiled kernel: argument words, first block, end block, worker, and the address of a word that
+is not zero once no more blocks are to be begun."""
 
-_RUN_TYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+_RUN_TYPE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 _GROW_TYPE = ctypes.CFUNCTYPE(ctypes.c_int32)
-_OPEN_TYPE = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)
+_OPEN_TYPE = ctypes.CFUNCTYPE(None, ctypes.c_int64)
+_LISTEN_TYPE = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_uint64)
 _PLAIN_TYPE = ctypes.CFUNCTYPE(None)
 
 
@@ -48,7 +51,8 @@ class Pool:
     run_address : int
         Address of the native function that runs a launch: kernel, words, number of blocks.
     ready_address : int
-        Address of a word that is not zero while the native function may be called directly.
+        Address of a word: the second, as C's ``time`` counts, in which the native function may be
+        called directly. Once a second Python looks who handles interrupts.
     """
 
     def __init__(self) -> None:
@@ -61,6 +65,7 @@ class Pool:
         self._reset = _PLAIN_TYPE(addresses["reset"])
         self._grow = _GROW_TYPE(addresses["grow"])
         self._open_to = _OPEN_TYPE(addresses["open_to"])
+        self._listen = _LISTEN_TYPE(addresses["listen"])
         self._stop = _PLAIN_TYPE(addresses["stop"])
         self._ready = ctypes.c_int64.from_address(addresses["ready"])
         self._lock = Lock()
@@ -88,18 +93,29 @@ class Pool:
             Address of its argument words.
         blocks : int
             Number of blocks.
-        """
-        if not self._ready.value:
-            self._start()
-        self._run(kernel_address, words_address, blocks)
 
-    def _start(self) -> None:
-        with self._lock, _signals_blocked():
+        Raises
+        ------
+        KeyboardInterrupt
+            If an interrupt ended the launch before all blocks were run.
+        """
+        self._prepare()
+        if self._run(kernel_address, words_address, blocks):
+            ctypes.pythonapi.PyErr_CheckSignals()  # raises what Python's handler does
+            raise KeyboardInterrupt
+
+    def _prepare(self) -> None:
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            # Another handler may not want launches to end.
+            self._listen(signal.SIGINT, threading.main_thread().ident)
+        with self._lock:
             wanted = get_num_threads() - 1
-            # A system that gives no more threads leaves a pool that is smaller, and right.
-            while self._alive < wanted and self._grow() == 0:
-                self._alive += 1
-            self._open_to(min(wanted, self._alive), 1)
+            if self._alive < wanted:
+                with _signals_blocked():
+                    # A system that gives no more threads leaves a pool that is smaller, and right.
+                    while self._alive < wanted and self._grow() == 0:
+                        self._alive += 1
+            self._open_to(min(wanted, self._alive))
 
 
 @contextmanager

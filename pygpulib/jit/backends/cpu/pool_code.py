@@ -3,6 +3,9 @@
 The whole state is the module's globals. ``@word`` holds ``epoch << 32 | open << 31 | joined``:
 a launch is *open* while workers may join it; the last of the ``joined`` workers to leave wakes
 the caller. Fields of a launch are written before it opens and read by those who joined.
+
+An interrupt (Ctrl-C) ends a launch of the main thread: a signal handler sets a word, after which
+no block is begun, and does then what was done before it was there.
 """
 
 from __future__ import annotations
@@ -38,6 +41,10 @@ declare i32 @pthread_cond_init(ptr, ptr)
 declare i32 @pthread_cond_wait(ptr, ptr)
 declare i32 @pthread_cond_signal(ptr)
 declare i32 @pthread_cond_broadcast(ptr)
+declare i64 @pthread_self()
+declare ptr @signal(i32, ptr)
+declare i32 @siginterrupt(i32, i32)
+declare i64 @time(ptr)
 declare void @llvm.x86.sse2.pause()
 declare i64 @llvm.smax.i64(i64, i64)
 declare i64 @llvm.smin.i64(i64, i64)
@@ -49,12 +56,17 @@ declare i64 @llvm.smin.i64(i64, i64)
 @caller_asleep = internal global i64 0, align 128
 @kernel = internal global ptr null, align 128
 @words = internal global ptr null
+@halt = internal global ptr null
 @blocks = internal global i64 0
 @participants = internal global i64 0
 @limit = internal global i64 0, align 128
 @stopping = internal global i64 0
 @busy = internal global i64 0, align 128
 @ready = global i64 0, align 128
+@interrupted = internal global i64 0, align 128
+@never = internal global i64 0, align 128
+@main_thread = internal global i64 0
+@handler_before = internal global ptr null
 ; Larger than these objects are on any system.
 @mutex = internal global [32 x i64] zeroinitializer, align 128
 @work_condition = internal global [32 x i64] zeroinitializer, align 128
@@ -76,6 +88,7 @@ define internal void @drain(i64 %worker) noinline nounwind {
 entry:
   %kernel = load ptr, ptr @kernel
   %words = load ptr, ptr @words
+  %stop = load ptr, ptr @halt
   %blocks = load i64, ptr @blocks
   %participants = load i64, ptr @participants
   %divisor = shl i64 %participants, 2
@@ -84,7 +97,10 @@ look:
   %first = load atomic i64, ptr @next monotonic, align 8
   %left = sub i64 %blocks, %first
   %any = icmp sgt i64 %left, 0
-  br i1 %any, label %take, label %done
+  %stopped = load atomic i64, ptr %stop monotonic, align 8
+  %goes_on = icmp eq i64 %stopped, 0
+  %more = and i1 %any, %goes_on
+  br i1 %more, label %take, label %done
 take:
   %guided = udiv i64 %left, %divisor
   %chunk = call i64 @llvm.smax.i64(i64 %guided, i64 1)
@@ -93,7 +109,7 @@ take:
   %is_mine = extractvalue {i64, i1} %attempt, 1
   br i1 %is_mine, label %run, label %look
 run:
-  call void %kernel(ptr %words, i64 %first, i64 %end, i64 %worker)
+  call void %kernel(ptr %words, i64 %first, i64 %end, i64 %worker, ptr %stop)
   br label %look
 done:
   ret void
@@ -158,9 +174,14 @@ quit:
   ret ptr null
 }
 
-; Runs a launch; the caller is worker 0.
-define void @run(ptr %kernel, ptr %words, i64 %blocks) nounwind {
+; Runs a launch; the caller is worker 0. Returns whether it was interrupted.
+define i64 @run(ptr %kernel, ptr %words, i64 %blocks) nounwind {
 entry:
+  %self = call i64 @pthread_self()
+  %main = load i64, ptr @main_thread
+  %is_main = icmp eq i64 %self, %main
+  %stop = select i1 %is_main, ptr @interrupted, ptr @never
+  store atomic i64 0, ptr %stop monotonic, align 8
   %limit = load atomic i64, ptr @limit monotonic, align 8
   %is_single = icmp sle i64 %blocks, 1
   %is_alone = icmp sle i64 %limit, 0
@@ -172,11 +193,12 @@ acquire:
   %is_mine = extractvalue {i64, i1} %attempt, 1
   br i1 %is_mine, label %open, label %serial
 serial:
-  call void %kernel(ptr %words, i64 0, i64 %blocks, i64 0)
-  ret void
+  call void %kernel(ptr %words, i64 0, i64 %blocks, i64 0, ptr %stop)
+  br label %leave
 open:
   store ptr %kernel, ptr @kernel
   store ptr %words, ptr @words
+  store ptr %stop, ptr @halt
   store i64 %blocks, ptr @blocks
   %participants = add i64 %limit, 1
   store i64 %participants, ptr @participants
@@ -235,6 +257,40 @@ awake:
   br label %finish
 finish:
   store atomic i64 0, ptr @busy seq_cst, align 8
+  br label %leave
+leave:
+  %stopped = load atomic i64, ptr %stop monotonic, align 8
+  ret i64 %stopped
+}
+
+define internal void @on_interrupt(i32 %number) nounwind {
+entry:
+  store atomic i64 1, ptr @interrupted seq_cst, align 8
+  %before = load ptr, ptr @handler_before
+  %address = ptrtoint ptr %before to i64
+  ; 0 and 1 stand for what the system does by itself.
+  %is_function = icmp ugt i64 %address, 1
+  br i1 %is_function, label %go_on, label %done
+go_on:
+  call void %before(i32 %number)
+  br label %done
+done:
+  ret void
+}
+
+; Listens to interrupts from now on, before whoever does now, on behalf of the main thread.
+define void @listen(i32 %number, i64 %main_thread) nounwind {
+entry:
+  store i64 %main_thread, ptr @main_thread
+  %before = call ptr @signal(i32 %number, ptr @on_interrupt)
+  ; As Python has it, system calls are not begun again after an interrupt.
+  call i32 @siginterrupt(i32 %number, i32 1)
+  %is_own = icmp eq ptr %before, @on_interrupt
+  br i1 %is_own, label %done, label %keep
+keep:
+  store ptr %before, ptr @handler_before
+  br label %done
+done:
   ret void
 }
 
@@ -272,16 +328,18 @@ failed:
   ret i32 %status
 }
 
-; Lets so many workers join from now on.
-define void @open_to(i64 %workers, i64 %ready) nounwind {
+; Lets so many workers join from now on. Python has looked, and wants to after this second again.
+define void @open_to(i64 %workers) nounwind {
   store atomic i64 %workers, ptr @limit seq_cst, align 8
-  store atomic i64 %ready, ptr @ready seq_cst, align 8
+  %now = call i64 @time(ptr null)
+  store atomic i64 %now, ptr @ready seq_cst, align 8
   ret void
 }
 
 ; Sends all threads home.
 define void @stop() nounwind {
-  call void @open_to(i64 0, i64 0)
+  store atomic i64 0, ptr @limit seq_cst, align 8
+  store atomic i64 0, ptr @ready seq_cst, align 8
   call i32 @pthread_mutex_lock(ptr @mutex)
   store atomic i64 1, ptr @stopping seq_cst, align 8
   call i32 @pthread_cond_broadcast(ptr @work_condition)
@@ -290,7 +348,7 @@ define void @stop() nounwind {
 }
 """
 
-SYMBOLS = ("run", "reset", "grow", "open_to", "stop", "ready")
+SYMBOLS = ("run", "reset", "grow", "open_to", "stop", "ready", "listen")
 
 
 def pool_text(target: CpuTarget) -> str:

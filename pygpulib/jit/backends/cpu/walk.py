@@ -74,12 +74,13 @@ class Walk:
         return self.code.emit(f"mul i64 {self.code.emit(f'mul i64 {x}, {y}')}, {z}")
 
     def each_block(self, body: Callable[[Coordinates], None]) -> None:
-        """Write the loop over the blocks from ``%first`` to ``%end``."""
+        """Write the loop over the blocks from ``%first`` to ``%end``, or until it is to stop."""
         code = self.code
         number = code.slot("i64")
         code.store(number, "i64", "%first")
         slots = self._first_block()
-        head, work, done = (code.new_label(text) for text in ("blocks", "block", "finished"))
+        labels = ("blocks", "block", "following", "finished")
+        head, work, following, done = map(code.new_label, labels)
         code.branch(head)
         code.label(head)
         here = code.load(number, "i64")
@@ -87,6 +88,9 @@ class Walk:
         code.label(work)
         x, y, z = (code.load(slot, "i64") for slot in slots)
         body((x, y, z))
+        stopped = code.emit("load atomic i64, ptr %stop monotonic, align 8")
+        code.branch_if(code.emit(f"icmp eq i64 {stopped}, 0"), following, done)
+        code.label(following)
         code.store(number, "i64", code.emit(f"add i64 {here}, 1"))
         self._next_block(slots)
         code.branch(head)
