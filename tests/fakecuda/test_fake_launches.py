@@ -277,6 +277,14 @@ def test_bad_modules_are_refused_with_a_log(
     assert message in error
 
 
+@pytest.mark.fake_gpus(use_assembler=False)
+@pytest.mark.parametrize("text", [programs.TOO_NEW_TARGET, ".version 7.0\n.target sm_80\nnonsense"])
+def test_bad_modules_are_refused_without_the_assembler(client: Client, text: str) -> None:
+    code, _, error = _load_with_logs(client, text)
+    assert code is Code.INVALID_PTX
+    assert error.startswith("ptxas")
+
+
 def test_a_good_module_leaves_a_log_of_what_it_needs(client: Client) -> None:
     code, info, error = _load_with_logs(client, programs.FILL)
     assert (code, error) == (Code.SUCCESS, "")
@@ -298,6 +306,22 @@ def test_machine_code_of_a_known_text_is_loaded(client: Client, fake_driver: Fak
     address = client.allocate(40)
     _fill(client, kernel, address, 10, 1)
     assert client.download(address, 40) == _words(1, 10)
+
+
+def test_ptx_is_linked_to_machine_code(client: Client) -> None:
+    link = client.get("cuLinkCreate_v2", 0, None, None, at=3)
+    text = programs.FILL.encode() + b"\0"
+    add = ("cuLinkAddData_v2", link, 1, text, len(text), b"fill", 0, None, None)
+    cubin, size = ctypes.c_void_p(), ctypes.c_size_t()
+    assert client.status("cuLinkComplete", link, cubin, size) is Code.INVALID_VALUE
+    client.call(*add)
+    assert client.status(*add) is Code.NOT_SUPPORTED
+    client.call("cuLinkComplete", link, cubin, size)
+    assert ctypes.string_at(cubin, size.value) == assemble(programs.FILL, "sm_80").cubin
+    module = client.get("cuModuleLoadData", cubin)
+    client.call("cuLinkDestroy", link)
+    assert client.status("cuLinkDestroy", link) is Code.INVALID_HANDLE
+    assert client.get("cuModuleGetFunction", module, b"fill")
 
 
 def test_modules_have_kernels_and_variables_until_they_are_unloaded(

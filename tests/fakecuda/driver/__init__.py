@@ -11,8 +11,8 @@ allocated and after it is freed.
   versions of CUDA export what.
 * `fake` is what tests use: options, record of calls, planned failures, leaks.
 * `state` keeps devices, contexts, handles and memory (`unified`), `work` runs what is queued.
-* `devices`, `allocation`, `pools`, `copies`, `streams`, `modules`, `launches` are the entry points,
-  `hardware` the GPUs' limits.
+* `devices`, `allocation`, `pools`, `copies`, `streams`, `modules`, `links`, `launches` are the
+  entry points, `hardware` the GPUs' limits.
 """
 
 from tests.fakecuda.driver.fake import FakeCuda

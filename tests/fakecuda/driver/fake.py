@@ -26,6 +26,7 @@ from tests.fakecuda.driver.entries import (
 from tests.fakecuda.driver.hardware import device_attributes
 from tests.fakecuda.driver.launches import Launch, LaunchEntries
 from tests.fakecuda.driver.library import cuda_header
+from tests.fakecuda.driver.links import LinkEntries
 from tests.fakecuda.driver.modules import LoadedModule, ModuleEntries
 from tests.fakecuda.driver.pools import Pool, PoolEntries
 from tests.fakecuda.driver.state import Device, System
@@ -109,6 +110,7 @@ class FakeCuda:
         ):
             yield kind(self.system)
         yield self._modules
+        yield LinkEntries(self.system, self._modules)
         yield self._launches
 
     # ------------------------------------------------------------------------------- for tests

@@ -6,7 +6,7 @@ import ctypes
 import re
 from typing import Any
 
-from tests.fakecuda.assemble import AssemblyError, assemble, knows_arch
+from tests.fakecuda.assemble import Assembly, AssemblyError, Usage, assemble, knows_arch
 from tests.fakecuda.driver import hardware
 from tests.fakecuda.driver.entries import entry
 from tests.fakecuda.driver.library import cuda_header
@@ -14,7 +14,7 @@ from tests.fakecuda.driver.state import Block, Context, System
 from tests.fakecuda.driver.status import Code, RefusedError, require
 from tests.fakecuda.ptx import Function, Module, PtxSyntaxError, parse_module, place_globals
 
-_REGISTERS_UNKNOWN = 32  # without the assembler
+_UNKNOWN_USAGE = Usage(32, 0, 0)  # without the assembler
 _ATTRIBUTES = {
     value: name.removeprefix("CU_FUNC_ATTRIBUTE_")
     for name, value in cuda_header().enums["CUfunction_attribute"].items()
@@ -38,12 +38,13 @@ class LoadedModule:
 class Kernel:
     """A kernel of a loaded module."""
 
-    def __init__(self, loaded: LoadedModule, function: Function, usage: tuple[int, int]) -> None:
+    def __init__(self, loaded: LoadedModule, function: Function, usage: Usage) -> None:
         self.loaded = loaded
         self.function = function
         self.name = function.name
         self.context = loaded.context
-        self.registers, self.local_bytes = usage
+        self.registers = usage.registers
+        self.local_bytes = usage.local_bytes
         self.static_bytes = loaded.module.shared_size
         self.dynamic_limit = hardware.SHARED_DEFAULT - self.static_bytes
 
@@ -128,7 +129,7 @@ class ModuleEntries:
         context = self.system.current()
         try:
             text = self._find_ptx(image or 0)
-            usage = self._check(text, context, options)
+            made = self.assemble(text, context, options)
             parsed = parse_module(text)
         except PtxSyntaxError as error:
             options.write_log("ERROR", f"ptxas error : {error}")
@@ -139,7 +140,7 @@ class ModuleEntries:
         addresses = self._place_variables(parsed, context)
         loaded = LoadedModule(parsed, context, addresses)
         for name, function in parsed.kernels.items():
-            kernel = Kernel(loaded, function, usage.get(name, (_REGISTERS_UNKNOWN, 0)))
+            kernel = Kernel(loaded, function, made.kernels.get(name, _UNKNOWN_USAGE))
             loaded.kernels[name] = self.system.handles.add(kernel)
         module[0] = self.system.handles.add(loaded)
 
@@ -159,8 +160,8 @@ class ModuleEntries:
         require(".version" in text, Code.INVALID_IMAGE, "neither PTX nor machine code")
         return text
 
-    def _check(self, text: str, context: Context, options: Options) -> dict[str, tuple[int, int]]:
-        """Refuse what the device or the driver is too old for; return what kernels need."""
+    def assemble(self, text: str, context: Context, options: Options) -> Assembly:
+        """Return machine code; refuse what the device or the driver is too old for."""
         found = re.search(r"\.version\s+(\d+)\.(\d+)", text)
         newest = ptx_version(self.system.version)
         if found and (int(found[1]), int(found[2])) > newest:
@@ -173,7 +174,7 @@ class ModuleEntries:
             message = "SM version specified by .target is higher than default SM version assumed"
             raise RefusedError(Code.INVALID_PTX, f"ptxas fatal   : {message}")
         if not self.use_assembler:
-            return {}
+            return Assembly(b"", {}, "")
         arch = f"sm_{major}{minor}"
         if not knows_arch(arch) and target:  # a GPU of the future runs what today's run
             arch = f"sm_{target[1]}"
@@ -182,7 +183,7 @@ class ModuleEntries:
         except AssemblyError as error:
             raise RefusedError(Code.INVALID_PTX, str(error)) from error
         options.write_log("INFO", made.log)
-        return {name: (used.registers, used.local_bytes) for name, used in made.kernels.items()}
+        return made
 
     def _place_variables(self, module: Module, context: Context) -> dict[str, int]:
         addresses = place_globals(module, self.system.memory)
