@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pygpulib import cuda, errors, types
+    from pygpulib import cuda, errors, rand, types
     from pygpulib.jit.backends.cpu.pool import get_num_threads, set_num_threads
     from pygpulib.types import (
         bfloat16,
@@ -46,6 +46,7 @@ __all__ = [
     "int16",
     "int32",
     "int64",
+    "rand",
     "set_num_threads",
     "types",
     "uint8",
@@ -56,7 +57,7 @@ __all__ = [
     "void",
 ]
 
-_SUBMODULES = ("cuda", "errors", "types")
+_SUBMODULES = ("cuda", "errors", "rand", "types")
 _HOMES = {
     "get_num_threads": "pygpulib.jit.backends.cpu.pool",
     "set_num_threads": "pygpulib.jit.backends.cpu.pool",

@@ -1,0 +1,282 @@
+"""Generators with their state, whoever computes the numbers.
+
+An `Engine` behaves like a generator of cuRAND: calls continue where the last one ended, whatever
+they ask for, and what it is told in between has the same consequences.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+
+from pygpulib._record import record
+from pygpulib.core.array import ndarray
+from pygpulib.core.device import current_driver
+from pygpulib.errors import ArgumentError, NoDeviceError
+from pygpulib.rand.kinds import RULES, Kind, Ordering, Rules
+from pygpulib.rand.request import Distribution, Request, read_integer
+
+if TYPE_CHECKING:
+    from pygpulib.core.driver import Driver
+
+AnyArray: TypeAlias = "np.ndarray[Any, np.dtype[Any]] | ndarray"
+
+MAX_WORD = 2**64 - 1
+MAX_DIMENSIONS = 20_000
+
+
+@record(eq=True)
+class EngineState:
+    """Everything that decides about the numbers to come.
+
+    Attributes
+    ----------
+    kind : Kind
+        The generator.
+    ordering : Ordering
+        Its ordering.
+    seed, offset, dimensions : int
+        What it was told.
+    position : tuple of int
+        Where it is; every engine has its own meaning.
+    memory : bytes
+        The states of its sub-sequences, where the position does not say them.
+    """
+
+    kind: Kind
+    ordering: Ordering
+    seed: int
+    offset: int
+    dimensions: int
+    position: tuple[int, ...] = ()
+    memory: bytes = b""
+
+
+class Engine(Protocol):
+    """A generator and its state."""
+
+    @property
+    def kind(self) -> Kind:
+        """Which generator it is."""
+        ...
+
+    @property
+    def fills_host_memory(self) -> bool:
+        """Whether :meth:`fill` takes NumPy arrays; else it takes arrays of the device."""
+        ...
+
+    def set_seed(self, seed: int) -> None:
+        """Start from another seed, at the same position."""
+        ...
+
+    def set_offset(self, offset: int) -> None:
+        """Go to a position."""
+        ...
+
+    def set_ordering(self, ordering: Ordering) -> None:
+        """Put the sub-sequences together in another order."""
+        ...
+
+    def set_dimensions(self, dimensions: int) -> None:
+        """Set the number of dimensions of a quasi-random generator."""
+        ...
+
+    def fill(self, request: Request, out: AnyArray, stream: int = 0) -> None:
+        """Write the next numbers.
+
+        Parameters
+        ----------
+        request : Request
+            What is asked for.
+        out : numpy.ndarray or ndarray
+            A contiguous array with one axis, of the request's dtype or its signed twin.
+        stream : int
+            Where the work is queued.
+        """
+        ...
+
+    def get_state(self) -> EngineState:
+        """Return the state, to go on from later or elsewhere."""
+        ...
+
+    def set_state(self, state: EngineState) -> None:
+        """Go on from a state that an engine of the same kind returned."""
+        ...
+
+
+class BaseEngine(ABC):
+    """What engines are told, checked in one place.
+
+    Parameters
+    ----------
+    kind : Kind
+        Which generator it is.
+
+    Attributes
+    ----------
+    kind : Kind
+        Which generator it is.
+    rules : Rules
+        What it can be told.
+    seed, offset, dimensions : int
+        What it was told.
+    ordering : Ordering
+        In which order its sub-sequences are put together.
+    """
+
+    fills_host_memory = True
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+        self.rules: Rules = RULES[kind]
+        self.seed = 0
+        self.offset = 0
+        self.dimensions = 1
+        self.ordering = self.rules.orderings[0]
+
+    @abstractmethod
+    def _restart(self, *, keep_position: bool) -> None:
+        """Take note of new settings; the position goes back to the offset unless it is kept."""
+
+    @abstractmethod
+    def fill(self, request: Request, out: AnyArray, stream: int = 0) -> None:
+        """Write the next numbers; see :meth:`Engine.fill`."""
+
+    @abstractmethod
+    def get_state(self) -> EngineState:
+        """Return the state, to go on from later or elsewhere."""
+
+    @abstractmethod
+    def set_state(self, state: EngineState) -> None:
+        """Go on from a state that an engine of the same kind returned."""
+
+    def set_seed(self, seed: int) -> None:
+        """Start from another seed, at the same position.
+
+        Raises
+        ------
+        ArgumentError
+            If the generator has none, or the seed does not fit into 64 bits.
+        """
+        if self.rules.is_quasi:
+            raise ArgumentError(
+                f"the quasi-random generator {self.rules.name} has no seed",
+                help="its numbers are always the same; set an offset to start elsewhere",
+            )
+        self.seed = read_integer("seed", seed, -(2**63), MAX_WORD) & MAX_WORD
+        self._restart(keep_position=True)
+
+    def set_offset(self, offset: int) -> None:
+        """Go to a position.
+
+        Raises
+        ------
+        ArgumentError
+            If the generator has none, or the offset is negative or does not fit into 64 bits.
+        """
+        if not self.rules.has_offset:
+            raise ArgumentError(
+                f"the generator {self.rules.name} has no offset",
+                detail="it cannot start elsewhere in its sequence",
+                help="use another generator, such as XORWOW or Philox, or another seed",
+            )
+        self.offset = read_integer("offset", offset, 0, MAX_WORD)
+        self._restart(keep_position=False)
+
+    def set_ordering(self, ordering: Ordering) -> None:
+        """Put the sub-sequences together in another order.
+
+        Raises
+        ------
+        ArgumentError
+            If the generator does not have that order.
+        """
+        if ordering not in self.rules.orderings:
+            known = ", ".join(each.name for each in self.rules.orderings)
+            name = ordering.name if isinstance(ordering, Ordering) else repr(ordering)
+            raise ArgumentError(
+                f"the generator {self.rules.name} has no ordering {name}",
+                detail=f"expected one of {known}",
+            )
+        self.ordering = Ordering(ordering)
+        self._restart(keep_position=True)
+
+    def set_dimensions(self, dimensions: int) -> None:
+        """Set the number of dimensions of a quasi-random generator.
+
+        Raises
+        ------
+        ArgumentError
+            If the generator has no dimensions, or not so many.
+        """
+        if not self.rules.is_quasi:
+            raise ArgumentError(
+                f"the pseudo-random generator {self.rules.name} has no dimensions",
+                help="use a quasi-random generator, such as SOBOL32",
+            )
+        self.dimensions = read_integer("dimensions", dimensions, 1, MAX_DIMENSIONS)
+        self._restart(keep_position=True)
+
+    def check(self, request: Request) -> None:
+        """Refuse requests that the generator does not serve.
+
+        Raises
+        ------
+        ArgumentError
+            If raw numbers of another width are asked for.
+        """
+        if request.distribution is Distribution.RAW and request.dtype != f"uint{self.rules.bits}":
+            raise ArgumentError(
+                f"the generator {self.rules.name} was asked for raw numbers of type "
+                f"{request.dtype}",
+                detail=f"its raw numbers have {self.rules.bits} bits",
+            )
+
+    def _state(self, position: tuple[int, ...], memory: bytes = b"") -> EngineState:
+        """Return a state with the settings of this engine."""
+        return EngineState(
+            self.kind, self.ordering, self.seed, self.offset, self.dimensions, position, memory
+        )
+
+    def _take_settings(self, state: EngineState) -> None:
+        """Take the settings of a state."""
+        if state.kind != self.kind:
+            raise ArgumentError(
+                f"the state is one of the generator {RULES[state.kind].name}",
+                detail=f"expected one of {self.rules.name}",
+            )
+        self.ordering, self.seed = state.ordering, state.seed
+        self.offset, self.dimensions = state.offset, state.dimensions
+
+
+_TABLES = {"cpu": "pygpulib.rand.cpu", "cuda": "pygpulib.rand.cuda"}
+"""The module that makes the engines of each back end, with its function ``create``."""
+
+
+def make_engine(kind: Kind, driver: Driver | None = None) -> Engine:
+    """Return a new generator.
+
+    Parameters
+    ----------
+    kind : Kind
+        Which one.
+    driver : Driver, optional
+        The back end that is to compute the numbers; default: the current one.
+
+    Raises
+    ------
+    NoDeviceError
+        If the back end has no generators.
+    """
+    name = (driver or current_driver()).name
+    table = _TABLES.get(name)
+    if table is None:
+        raise NoDeviceError(
+            f"there are no random numbers on the back end {name!r}",
+            help="set PYGPULIB_BACKEND=cpu: the same program runs on the processor",
+        )
+    engine: Engine = import_module(table).create(kind)
+    return engine

@@ -1,0 +1,106 @@
+"""Filling arrays of any layout, in host or device memory, with the numbers of an engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pygpulib.core.array import ndarray
+from pygpulib.core.creation import device_array
+from pygpulib.core.interop import as_cuda_array, is_cuda_array
+from pygpulib.core.stream import StreamLike, stream_handle
+from pygpulib.errors import ArgumentError, ArgumentTypeError, DTypeError
+
+if TYPE_CHECKING:
+    from pygpulib.rand.engine import AnyArray, Engine
+    from pygpulib.rand.request import Request
+
+_ACCEPTED = {
+    name: tuple(map(np.dtype, names))
+    for name, names in {
+        "uint32": ("uint32", "int32"),
+        "uint64": ("uint64", "int64"),
+        "float32": ("float32",),
+        "float64": ("float64",),
+    }.items()
+}
+
+
+def fill_array(engine: Engine, request: Request, out: object, stream: StreamLike = 0) -> None:
+    """Write an engine's next numbers to an array, in the order of its indices.
+
+    Parameters
+    ----------
+    engine : Engine
+        The generator.
+    request : Request
+        What is asked for.
+    out : array
+        An array of NumPy, of this package, or of a library that speaks the CUDA array interface;
+        of any shape and strides, and of the request's dtype or its signed twin.
+    stream : Stream or 0
+        Where the work is queued.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If it is no array.
+    DTypeError
+        If its dtype is another.
+    ArgumentError
+        If it is read-only. In all these cases nothing was generated.
+    """
+    array = _read_array(out)
+    if array.dtype not in _ACCEPTED[request.dtype]:
+        raise DTypeError(
+            f"the array for {request.distribution.value} random numbers holds {array.dtype}",
+            detail=f"expected {request.dtype}",
+        )
+    if not array.size:
+        return
+    queue = stream_handle(stream)
+    if engine.fills_host_memory and isinstance(array, ndarray) and array.host_view is not None:
+        array = array.host_view
+    if isinstance(array, np.ndarray) == engine.fills_host_memory and _is_plain(array):
+        engine.fill(request, array.reshape(-1), queue)
+        return
+    if engine.fills_host_memory:
+        numbers: AnyArray = np.empty(array.size, array.dtype)
+    else:
+        numbers = device_array(array.size, array.dtype, stream=stream)
+    engine.fill(request, numbers, queue)
+    _copy(array, numbers.reshape(array.shape), stream)
+
+
+def _read_array(out: object) -> AnyArray:
+    if isinstance(out, np.ndarray):
+        if not out.flags.writeable:
+            raise ArgumentError("the array for random numbers is read-only")
+        return out
+    if isinstance(out, ndarray):
+        return out
+    if is_cuda_array(out):
+        return as_cuda_array(out)
+    raise ArgumentTypeError(
+        f"random numbers were to be written to a {type(out).__name__}", detail="expected an array"
+    )
+
+
+def _is_plain(array: AnyArray) -> bool:
+    """Whether numbers can be written to an array one after the other."""
+    if not array.flags.c_contiguous:
+        return False
+    return not isinstance(array, np.ndarray) or array.flags.aligned
+
+
+def _copy(target: AnyArray, source: Any, stream: StreamLike) -> None:  # noqa: ANN401
+    if isinstance(source, np.ndarray):
+        if isinstance(target, np.ndarray):
+            target[...] = source
+        else:
+            target.copy_to_device(source, stream=stream)
+    elif isinstance(target, np.ndarray):
+        target[...] = source.copy_to_host(stream=stream)
+    else:
+        target.copy_to_device(source, stream=stream)
