@@ -31,7 +31,7 @@ SIZES = {"f16": 2, "b16": 2}
 
 
 def program(operation: str, kind: str, space: str, *, returns: bool) -> str:
-    """Return a kernel: out[t] = atom(memory[place[t]], values[t], others[t]), memory[] := result."""
+    """Return a kernel: out[t] = atom(memory[place[t]], values[t], others[t])."""
     size = int(kind[1:]) // 8
     bits = size * 8
     suffix = ".noftz" if kind == "f16" else ""

@@ -38,7 +38,7 @@ def test_barriers_order_accesses(barrier, schedule):
 
 
 def test_a_missing_barrier_is_a_race():
-    with pytest.raises(SharedRace, match="race on byte .* of shared memory with the write of"):
+    with pytest.raises(SharedRace, match=r"race on byte .* of shared memory with the write of"):
         run_on_threads(OPPOSITE.format(barrier=""), threads=64, before=SHARED, race_check=True)
 
 
