@@ -114,8 +114,9 @@ class Module:
     def constant_data(self, data: np.ndarray[Any, Any], space: int) -> str:
         """Return the address of constant data."""
         symbol = f"@{self.name}_data{len(self._globals)}"
-        raw = data.tobytes()
-        text = "".join(f"\\{byte:02X}" for byte in raw)
+        # A variable has at least a byte.
+        raw = data.tobytes() or bytes(1)
+        text = "\\" + raw.hex("\\")
         memory = f"addrspace({space}) constant [{len(raw)} x i8]"
         self._globals[symbol] = f'{symbol} = internal {memory} c"{text}", align 16'
         return symbol
