@@ -70,6 +70,10 @@ class MemoryInfo(NamedTuple):
     total: int
 
 
+SMALL_FLOATS = frozenset({"bfloat16", "float8"})
+"""What a back end offers that compiles the small floats of `pygpulib.core.dtypes`."""
+
+
 @record(eq=True)
 class DeviceProperties:
     """What is known of a device.
@@ -87,7 +91,7 @@ class DeviceProperties:
     attributes : mapping
         Limits and features under CUDA's names without their ``CU_DEVICE_ATTRIBUTE_``.
     extra_dtypes : frozenset of str
-        Element types that kernels can use beyond those of `pygpulib.core.dtypes`.
+        Element types that kernels can use beyond those that NumPy has: some of `SMALL_FLOATS`.
     """
 
     name: str

@@ -6,7 +6,7 @@ import os
 from functools import cache
 
 from pygpulib._config import config
-from pygpulib.core.driver import DeviceProperties, MemoryInfo
+from pygpulib.core.driver import SMALL_FLOATS, DeviceProperties, MemoryInfo
 
 # The limits of current GPUs, so that a program that runs here also runs there.
 LAUNCH_LIMITS = {
@@ -130,7 +130,7 @@ def processor_properties() -> DeviceProperties:
         compute_capability=(9, 0),
         is_cpu=True,
         attributes=attributes,
-        extra_dtypes=frozenset({"bfloat16", "float8"}),
+        extra_dtypes=SMALL_FLOATS,
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pygpulib._bindings import cuda_driver as cu
 from pygpulib._bindings.cuda_constants import DEVICE_ATTRIBUTES
-from pygpulib.core.driver import DeviceProperties
+from pygpulib.core.driver import SMALL_FLOATS, DeviceProperties
 from pygpulib.core.driver_cuda.api import compute_capability, device_attribute
 from pygpulib.errors import DeviceError
 
@@ -75,4 +75,5 @@ def read_properties(library: Library, device: int) -> DeviceProperties:
         compute_capability=compute_capability(library, device),
         is_cpu=False,
         attributes=attributes,
+        extra_dtypes=SMALL_FLOATS,
     )
