@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.fakecuda.ptx import Deadlock, DivergentBarrier, IllegalInstruction, SharedRace
+from tests.fakecuda.ptx import (
+    Deadlock,
+    DivergentBarrier,
+    IllegalInstruction,
+    SharedRace,
+    UninitializedShared,
+)
 from tests.fakecuda.ptx_programs import Device, kernel, run_on_threads
 
 SHARED = ".shared .align 4 .b8 buffer[1024];"
@@ -76,6 +82,23 @@ def test_atomics_race_with_plain_accesses_only():
     run_on_threads(add, before=SHARED, race_check=True)
     with pytest.raises(SharedRace, match="with the atomic of"):
         run_on_threads(add + "ld.shared.u32 %value, [buffer];", before=SHARED, race_check=True)
+
+
+def test_loads_of_what_nobody_has_written_can_be_refused():
+    half = """
+        setp.lt.u32 %p0, %tid, 16;
+        mov.u32 %r2, buffer; mad.lo.u32 %r3, %tid, 4, %r2;
+        @%p0 st.shared.u32 [%r3], 5;
+        bar.sync 0;
+        {access}
+    """
+    options = {"before": SHARED, "check_uninitialized": True}
+    fine = half.format(access="@%p0 ld.shared.u32 %value, [%r3];")
+    assert run_on_threads(fine, **options).tolist() == [5] * 16 + [0] * 16
+    for access in ("ld.shared.u32 %value, [%r3];", "atom.shared.add.u32 %value, [%r3], 1;"):
+        with pytest.raises(UninitializedShared, match="offset 64 of shared memory that") as caught:
+            run_on_threads(half.format(access=access), **options)
+        assert caught.value.thread == (16, 0, 0)
 
 
 def test_threads_that_have_ended_are_not_waited_for():

@@ -17,6 +17,7 @@ from tests.fakecuda.ptx.faults import (
     Runaway,
     SharedRace,
     Trap,
+    UninitializedShared,
     UnsupportedPtx,
 )
 from tests.fakecuda.ptx.launch import launch
@@ -39,6 +40,7 @@ __all__ = [
     "Runaway",
     "SharedRace",
     "Trap",
+    "UninitializedShared",
     "UnsupportedPtx",
     "launch",
     "parse_module",

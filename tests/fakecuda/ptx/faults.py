@@ -91,3 +91,7 @@ class Runaway(PtxFault):
 
 class SharedRace(PtxFault):
     """Two threads touch the same byte of shared memory with no barrier in between."""
+
+
+class UninitializedShared(PtxFault):
+    """A load of a byte of shared memory that nobody has written."""

@@ -16,7 +16,7 @@ from tests.fakecuda.ptx.syntax import Function, Module
 from tests.fakecuda.ptx.variables import place_globals
 
 Shape = int | Sequence[int]
-MAXIMUM_STEPS = 3_000_000
+MAXIMUM_STEPS = 1_000_000
 
 
 def launch(
@@ -30,6 +30,7 @@ def launch(
     shared_bytes: int = 0,
     globals_: Mapping[str, int] | None = None,
     race_check: bool = False,
+    check_uninitialized: bool = False,
     schedule: Literal["lockstep", "shuffled"] = "lockstep",
     seed: int = 0,
     max_steps: int = MAXIMUM_STEPS,
@@ -54,6 +55,8 @@ def launch(
         this launch only.
     race_check
         Look for races on shared memory.
+    check_uninitialized
+        Refuse loads of shared memory that has not been written.
     schedule, seed
         "lockstep" runs as many threads together as possible, "shuffled" one warp at a time for a
         random number of instructions.
@@ -84,6 +87,8 @@ def launch(
             race_check=race_check,
             print_text=print_text,
         )
+        if check_uninitialized:
+            machine.spaces.check_initialized()
         machine.scheduler = Scheduler(
             machine, shuffled=schedule == "shuffled", seed=seed, max_steps=max_steps
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tests.fakecuda.memory import DeviceMemory
-from tests.fakecuda.ptx.faults import IllegalAddress, MisalignedAddress
+from tests.fakecuda.ptx.faults import IllegalAddress, MisalignedAddress, UninitializedShared
 from tests.fakecuda.ptx.layout import (
     WINDOW_SIZE,
     WINDOWS,
@@ -39,6 +39,8 @@ class Spaces:
         # Room for whole 16-byte words per block, so that views of wider elements exist.
         self.shared_stride = -(-shared_bytes // 16) * 16
         self.shared = np.full(geometry.blocks * self.shared_stride, _FILL, np.uint8)
+        # Which bytes of shared memory have been written, if loads are to be checked.
+        self.written: np.ndarray | None = None
         self.local_stride = 0
         self.local = np.zeros(0, np.uint8)
         self.parameter_bytes = len(parameters)
@@ -166,8 +168,8 @@ class Spaces:
         name, addresses, lanes, _ = piece
         size = raw.itemsize
         data, offsets = self.resolve(name, addresses, size * count, lanes)
-        if self.races is not None and name == "shared":
-            self.races.read(lanes.spread(offsets), size * count, lanes.numbers)
+        if name == "shared":
+            self._note_shared_load(offsets, size * count, lanes)
         elements = data.view(raw)
         index = offsets // size if size > 1 else offsets
         return [elements[index + position] for position in range(count)]
@@ -183,12 +185,50 @@ class Spaces:
             parts = [lanes.spread(v) if chosen is None else lanes.spread(v)[chosen] for v in values]
             if name == "param":
                 raise IllegalAddress("store to the parameters of a kernel", _lane(some, 0))
-            if self.races is not None and name == "shared":
-                self.races.write(offsets, size * len(values), some.numbers, np.stack(parts))
+            if name == "shared":
+                self._note_shared_store(offsets, size * len(values), some, parts)
             elements = data.view(raw)
             index = offsets // size
             for position, part in enumerate(parts):
                 elements[index + position] = part
+
+    # ------------------------------------------------------------- checks of shared memory
+
+    def check_initialized(self) -> None:
+        """From now on, refuse loads of shared memory that has not been written."""
+        self.written = np.zeros(len(self.shared), bool)
+
+    def _note_shared_load(self, offsets: np.ndarray, size: int, lanes: Lanes) -> None:
+        if self.races is not None:
+            self.races.read(lanes.spread(offsets), size, lanes.numbers)
+        self._require_written(offsets, size, lanes)
+
+    def _require_written(self, offsets: np.ndarray, size: int, lanes: Lanes) -> None:
+        if self.written is None:
+            return
+        missing = ~np.logical_and.reduce([self.written[offsets + byte] for byte in range(size)])
+        if missing.any():
+            place = int(np.argmax(missing))
+            raise UninitializedShared(
+                f"{size}-byte access at offset {int(offsets[place]) % self.shared_stride} of shared"
+                " memory that has not been written",
+                _lane(lanes, place),
+            )
+
+    def note_shared_atomic(self, offsets: np.ndarray, size: int, lanes: Lanes) -> None:
+        """Check atomic operations on shared memory, which read and write."""
+        if self.races is not None:
+            self.races.atomic(offsets, size, lanes.numbers)
+        self._require_written(offsets, size, lanes)
+
+    def _note_shared_store(
+        self, offsets: np.ndarray, size: int, lanes: Lanes, values: list[np.ndarray]
+    ) -> None:
+        if self.races is not None:
+            self.races.write(offsets, size, lanes.numbers, np.stack(values))
+        if self.written is not None:
+            for byte in range(size):
+                self.written[offsets + byte] = True
 
 
 def in_window(addresses: np.ndarray, window: int) -> np.ndarray:

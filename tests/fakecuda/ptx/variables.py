@@ -113,6 +113,8 @@ def initial_bytes(module: Module, variable: Variable, addresses: Mapping[str, in
 
 
 def _initial_value(module: Module, text: str, addresses: Mapping[str, int], size: int) -> int:
+    if text.isdigit() and (text[0] != "0" or text == "0"):
+        return int(text)  # by far the most common
     if re.match(r"0[fFdD][0-9A-Fa-f]{8}", text):
         return int("0x" + text[2:], 0)
     number = re.fullmatch(r"([+-]?(?:0[xX][0-9A-Fa-f]+|\d+))U?", text)

@@ -85,8 +85,8 @@ def atomic(instruction: Instruction) -> Step:
         before = np.empty(first.shape, kind.dtype)
         for name, moved, some, chosen in machine.spaces.parts(space, addresses, lanes):
             data, offsets = machine.spaces.resolve(name, moved, kind.size, some)
-            if machine.races is not None and name == "shared":
-                machine.races.atomic(offsets, kind.size, some.numbers)
+            if name == "shared":
+                machine.spaces.note_shared_atomic(offsets, kind.size, some)
             mine = slice(None) if chosen is None else chosen
             elements = unpacked(data.view(kind.raw), kind)
             before[mine] = apply_in_turn(
