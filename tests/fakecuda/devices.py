@@ -6,13 +6,16 @@ import gc
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pygpulib.core.device import use_driver
+from pygpulib.core.device import current_driver, use_driver
 from pygpulib.core.driver_cuda import CudaDriver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.fakecuda.driver import FakeCuda
+
+# Chosen once for a process: not while it has a fake driver.
+current_driver()
 
 
 @contextmanager

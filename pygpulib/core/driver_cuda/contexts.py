@@ -9,7 +9,7 @@ is told, whatever other libraries have told it in between.
 from __future__ import annotations
 
 import ctypes
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from pygpulib._config import config
@@ -58,6 +58,7 @@ class Context:
         self.retirement = retirement
         self.pending = PendingWork(library)
         self.reports: dict[int, list[Callable[[], None]]] = {}
+        self._is_reporting = False
         self._library = library
         self._pool: DevicePool | None = None
         self._pool_lock = Lock()
@@ -129,9 +130,17 @@ class Context:
         for stream in tuple(self.reports):
             self._report(stream)
 
-    def wait_for_pending(self) -> None:
-        """Wait until all that was queued so far is done, in a finalizer's place."""
-        self._library.cuStreamSynchronize(self.pending.find_order(DEFAULT_STREAM))
+    @contextmanager
+    def after_pending(self) -> Iterator[None]:
+        """Return a context that starts once all that was queued so far is done.
+
+        It also starts where waiting fails, and raises at its end: then nothing is going to
+        happen any more.
+        """
+        try:
+            self._library.cuStreamSynchronize(self.pending.find_order(DEFAULT_STREAM))
+        finally:
+            yield
 
     def synchronize_stream(self, stream: int) -> None:
         """Wait for a stream and report what its kernels had to say; the device is current."""
@@ -143,17 +152,26 @@ class Context:
             self._report(stream)
 
     def _report(self, stream: int) -> None:
-        reports = self.reports.pop(stream, [])
-        while reports:
-            reports.pop(0)()
+        # A report waits for its own copies, which must not let later reports come before it.
+        if self._is_reporting:
+            return
+        reports = self.reports.get(stream)
+        self._is_reporting = True
+        try:
+            while reports:
+                # One that raises leaves the others for the next time.
+                reports.pop(0)()
+        finally:
+            self._is_reporting = False
 
     def close(self) -> None:
         """Drop what this package made; the device is current, and nobody uses it any more."""
-        self.synchronize()
-        if self._pool is not None:
-            self._pool.close()
-            self._pool = None
-        self.pending.close()
+        with ExitStack() as stack:
+            stack.callback(self.pending.close)
+            if self._pool is not None:
+                stack.callback(self._pool.close)
+            stack.callback(self.synchronize)
+        self._pool = None
 
 
 class Contexts:
@@ -207,8 +225,10 @@ class Contexts:
 
     def close(self) -> None:
         """Give all devices back; nobody uses them any more."""
-        for ordinal in self.opened():
-            with self.of(ordinal) as context:
-                context.close()
-            del self._opened[ordinal]
-            self.library.cuDevicePrimaryCtxRelease_v2(context.device)
+        with ExitStack() as stack:
+            for ordinal in self.opened():
+                context = self._opened[ordinal]
+                stack.callback(self.library.cuDevicePrimaryCtxRelease_v2, context.device)
+                stack.enter_context(self.of(ordinal))
+                stack.callback(context.close)
+        self._opened.clear()

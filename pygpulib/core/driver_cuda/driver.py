@@ -259,6 +259,8 @@ class CudaDriver:
         context = self._stream_owners.pop(stream)
 
         def destroy() -> None:
+            if not context.reports.get(stream):
+                context.reports.pop(stream, None)
             context.pending.drop_stream(stream)
             self.library.cuStreamDestroy_v2(stream)
 
@@ -361,8 +363,8 @@ class CudaDriver:
         context, module = self._modules.pop(function)
 
         def unload() -> None:
-            context.wait_for_pending()
-            self.library.cuModuleUnload(module)
+            with context.after_pending():
+                self.library.cuModuleUnload(module)
 
         context.retirement.add(context.handle, unload)
 
@@ -440,7 +442,7 @@ class CudaDriver:
         """Wait for what still has something to say, and give nothing back from now on."""
         for ordinal in self.contexts.opened():
             with self.contexts.of(ordinal) as context:
-                if context.reports or len(self._host_calls):
+                if any(context.reports.values()) or len(self._host_calls):
                     context.synchronize()
         self.contexts.retirement.stop()
 

@@ -103,8 +103,8 @@ def allocate_pinned(library: Library, context: Context, size_bytes: int) -> NDAr
     address = pointer.value or 0
 
     def dispose() -> None:
-        context.wait_for_pending()
-        library.cuMemFreeHost(address)
+        with context.after_pending():
+            library.cuMemFreeHost(address)
 
     try:
         on_device = _device_address(library, address)
@@ -127,8 +127,8 @@ def allocate_managed(library: Library, context: Context, size_bytes: int) -> NDA
     address = pointer.value
 
     def dispose() -> None:
-        context.wait_for_pending()
-        library.cuMemFree_v2(address)
+        with context.after_pending():
+            library.cuMemFree_v2(address)
 
     return np.asarray(HostMemory(address, address, size_bytes, context, dispose))
 
@@ -194,8 +194,8 @@ def _register(
         ) from error
 
     def dispose() -> None:
-        context.wait_for_pending()
-        library.cuMemHostUnregister(address)
+        with context.after_pending():
+            library.cuMemHostUnregister(address)
 
     try:
         on_device = _device_address(library, address)

@@ -24,10 +24,12 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections import deque
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from pygpulib._bindings import cuda_driver as cu
 from pygpulib.core.driver import DEFAULT_STREAM, LEGACY_DEFAULT_STREAM, PER_THREAD_DEFAULT_STREAM
+from pygpulib.core.locks import Lock
 from pygpulib.errors import DeviceError
 
 if TYPE_CHECKING:
@@ -73,6 +75,7 @@ class PendingWork:
         self._reaper = 0
         self._reaper_is_active = False
         self._kept: deque[tuple[int, tuple[object, ...]]] = deque()
+        self._kept_lock = Lock()
 
     def mark(self, stream: int) -> None:
         """Note that something was queued on a stream."""
@@ -115,7 +118,6 @@ class PendingWork:
     def drop_stream(self, stream: int) -> None:
         """Note that a stream is about to be dropped; its work goes on."""
         if stream in self._active:
-            self._active.discard(stream)
             self._let_reaper_wait(stream)
         self._own.discard(stream)
 
@@ -144,16 +146,15 @@ class PendingWork:
         is_simple = home in self._own and not self._reaper_is_active and not self._foreign
         if is_simple and self._active <= {home}:
             return home
+        reaper = self._get_reaper()
         for stream in tuple(self._active):
-            # In this order: what is queued after the event marks the stream again.
-            self._active.discard(stream)
             self._let_reaper_wait(stream)
-        for key in tuple(self._foreign):
-            event = self._foreign.pop(key, 0)
-            if event:
-                self._library.cuStreamWaitEvent(self._get_reaper(), event, 0)
+        for key, event in tuple(self._foreign.items()):
+            self._library.cuStreamWaitEvent(reaper, event, 0)
+            # The stream's thread may have recorded another event meanwhile.
+            if self._foreign.get(key) == event and self._foreign.pop(key, 0) == event:
                 self.return_event(event)
-        return self._get_reaper()
+        return reaper
 
     def _get_reaper(self) -> int:
         if not self._reaper:
@@ -162,9 +163,18 @@ class PendingWork:
         return self._reaper
 
     def _let_reaper_wait(self, stream: int) -> None:
-        event = self.record(stream)
-        self._library.cuStreamWaitEvent(self._get_reaper(), event, 0)
-        self.return_event(event)
+        reaper = self._get_reaper()
+        # In this order: what is queued after the event marks the stream again.
+        self._active.discard(stream)
+        try:
+            event = self.record(stream)
+            try:
+                self._library.cuStreamWaitEvent(reaper, event, 0)
+            finally:
+                self.return_event(event)
+        except DeviceError:
+            self._active.add(stream)
+            raise
 
     # ------------------------------------------------------------------------- keeping alive
 
@@ -174,19 +184,19 @@ class PendingWork:
 
     def release_kept(self) -> None:
         """Let go of host arrays whose copies are done."""
-        while self._kept:
-            event, things = self._kept.popleft()
-            if self._library.cuEventQuery(event) == cu.NOT_READY:
-                self._kept.appendleft((event, things))
-                return
-            self.return_event(event)
+        with self._kept_lock:
+            while self._kept and self._library.cuEventQuery(self._kept[0][0]) != cu.NOT_READY:
+                self.return_event(self._kept.popleft()[0])
 
     def close(self) -> None:
         """Drop events and streams; all work is done."""
-        self._kept.clear()
+        while self._kept:
+            self.return_event(self._kept.popleft()[0])
         self.settle_all()
-        while self._spare_events:
-            self._library.cuEventDestroy_v2(self._spare_events.pop())
-        if self._reaper:
-            self._library.cuStreamDestroy_v2(self._reaper)
-            self._reaper = 0
+        with ExitStack() as stack:
+            for event in self._spare_events:
+                stack.callback(self._library.cuEventDestroy_v2, event)
+            if self._reaper:
+                stack.callback(self._library.cuStreamDestroy_v2, self._reaper)
+        self._spare_events.clear()
+        self._reaper = 0

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Protocol
 
 from pygpulib._bindings import cuda_driver as cu
+from pygpulib.core.driver import DEFAULT_STREAM
 from pygpulib.core.pool import size_class
 from pygpulib.errors import DeviceError, DeviceMemoryError
 
@@ -96,16 +98,20 @@ class StreamOrderedPool:
 
     def free(self, address: int) -> None:
         """Take memory back once all that was queued so far is done."""
-        stream = self._pending.find_order(self._homes.pop(address))
+        stream = self._pending.find_order(self._homes[address])
         self._library.cuMemFreeAsync(address, stream)
+        del self._homes[address]
 
     def trim(self) -> None:
         """Return what is not in use to the system."""
         self._library.cuMemPoolTrimTo(self.handle, 0)
 
     def close(self) -> None:
-        """Drop the pool."""
-        self._library.cuMemPoolDestroy(self.handle)
+        """Drop the pool, with what could not be given back."""
+        with ExitStack() as stack:
+            stack.callback(self._library.cuMemPoolDestroy, self.handle)
+            for address in self._homes:
+                stack.callback(self._library.cuMemFreeAsync, address, DEFAULT_STREAM)
 
     def share_with(self, device: int) -> None:
         """Let another device use the memory in place."""
@@ -188,9 +194,10 @@ class CachingPool:
 
     def free(self, address: int) -> None:
         """Take memory back once all that was queued so far is done."""
-        size_bytes, home = self._sizes.pop(address)
+        size_bytes, home = self._sizes[address]
         stream = self._pending.find_order(home)
         event = self._pending.record(stream)
+        del self._sizes[address]
         self._free.setdefault(size_bytes, []).append(_Block(address, stream, event))
         self._cached_bytes += size_bytes
         if self._cached_bytes > self._cap_bytes:
@@ -206,8 +213,11 @@ class CachingPool:
         self._locked(drop)
 
     def close(self) -> None:
-        """Return everything to the system."""
-        self._drop_cached(0)
+        """Return everything to the system, with what could not be given back."""
+        with ExitStack() as stack:
+            for address in self._sizes:
+                stack.callback(self._library.cuMemFree_v2, address)
+            stack.callback(self._drop_cached, 0)
 
     def _drop_cached(self, limit_bytes: int) -> None:
         """Drop cached blocks, largest and then oldest first, down to a limit."""

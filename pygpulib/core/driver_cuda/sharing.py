@@ -110,8 +110,8 @@ class _OpenedMemory:
         library, context, address = self._library, self._context, self.address
 
         def close() -> None:
-            context.wait_for_pending()
-            library.cuIpcCloseMemHandle(address)
+            with context.after_pending():
+                library.cuIpcCloseMemHandle(address)
 
         context.retirement.add(context.handle, close)
 
