@@ -5,6 +5,7 @@ import sys
 import threading
 import weakref
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -82,10 +83,11 @@ def readonly(array):
 NUMBERS = [1.5, -0.0, float("nan"), 7, -1, 2**63 - 1, -(2**63), True, False]
 NUMBERS += [np.float64(2.5), np.int64(-3), np.float32(0.5), np.uint8(200), np.int16(-7)]
 NUMBERS += [np.uint64(2**63 + 1), np.uint32(5)]
+SMALL = [np.float16(1.5), ml_dtypes.bfloat16(-2.5), ml_dtypes.float8_e5m2(3)]
 
 MAPPED = [cuda.mapped_array(6, np.int8), cuda.managed_array((4, 3))[::2]]
 
-VALUES = [*ARRAYS, readonly(ARRAYS[0]), *map(cuda.to_device, ARRAYS), *MAPPED, *NUMBERS]
+VALUES = [*ARRAYS, readonly(ARRAYS[0]), *map(cuda.to_device, ARRAYS), *MAPPED, *NUMBERS, *SMALL]
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: f"{type(value).__name__}-{value!r:.30}")
@@ -187,11 +189,18 @@ def test_several_blocks_run_on_the_pool():
 
 
 @pytest.mark.parametrize(
-    "parameter", ["f2", "c8", "c16", types.UniTuple(types.f4, 2), types.none], ids=str
+    "parameter", ["c8", "c16", types.UniTuple(types.f4, 2), types.none], ids=str
 )
 def test_types_that_entries_do_not_take_apart(parameter):
     type_ = getattr(types, parameter) if isinstance(parameter, str) else parameter
     assert make_entry(SHAPE, 0, (type_,), (type_,), print) is None
+
+
+@pytest.mark.parametrize("number", SMALL, ids=lambda number: type(number).__name__)
+def test_entries_do_not_convert_small_floats(number):
+    given, wide = typeof(number), types.float32
+    assert make_entry(SHAPE, 0, (given,), (wide,), print) is None
+    assert make_entry(SHAPE, 0, (wide,), (given,), print) is None
 
 
 def test_references_are_neither_lost_nor_kept():

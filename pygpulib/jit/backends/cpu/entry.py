@@ -192,8 +192,32 @@ def _write_scalar(writer: _Writer, obj: str, argument: DType, parameter: DType) 
         value = _write_int64(writer, obj, kind)
     else:
         writer.require(writer.is_object(kind, argument.numpy.type))
-        value = writer.load(obj, writer.layouts.scalars[argument], argument.llvm)
+        place = writer.layouts.place_of_number(argument)
+        assert place is not None
+        value = writer.load(obj, place, argument.llvm)
     writer.store(_memory_type(parameter), _convert(writer, value, argument, parameter))
+
+
+def _write_complex(writer: _Writer, obj: str, argument: DType, parameter: DType) -> None:
+    """Check and unbox a complex number, and convert its parts to the parameter's."""
+    kind = writer.type_of(obj)
+    if argument == complex128:
+        # numpy.complex128 derives from complex.
+        plain = writer.is_object(kind, complex)
+        derived = writer.is_object(kind, np.complex128)
+        writer.require(writer.emit(f"or i1 {plain}, {derived}"))
+        parts = [
+            writer.emit(f"call double @PyComplex_{part}AsDouble(ptr {obj})")
+            for part in ("Real", "Imag")
+        ]
+    else:
+        writer.require(writer.is_object(kind, argument.numpy.type))
+        place, size = writer.layouts.scalars[argument], argument.component.size_bytes
+        type_ = argument.component.llvm
+        parts = [writer.load(obj, place + offset, type_) for offset in (0, size)]
+    source, target = argument.component, parameter.component
+    for part in parts:
+        writer.store(target.llvm, _convert(writer, part, source, target))
 
 
 def _write_int64(writer: _Writer, obj: str, kind: str) -> str:
@@ -243,15 +267,21 @@ def _is_supported(argument: types.Type, parameter: types.Type, layouts: ObjectLa
             # A record's alignment shows only in the address.
             return isinstance(argument.element, DType)
         case types.ScalarType(source), types.ScalarType(target):
-            # Converting a float16 takes a function of the run-time library.
-            is_plain = not (target.is_complex or source.is_small or target.is_small)
-            is_plain = is_plain and float16 not in (source, target)
-            # What a float that is too large becomes as an integer, Python says.
-            is_plain = is_plain and (target.is_float or not source.is_float)
-            is_read = source.is_bool or source in (int64, float64) or source in layouts.scalars
-            return is_plain and is_read
+            is_python = source.is_bool or source in (int64, float64)
+            is_read = is_python or layouts.place_of_number(source) is not None
+            return is_read and not target.is_complex and _is_converted(source, target)
         case _:
             return False
+
+
+def _is_converted(source: DType, target: DType) -> bool:
+    """Return whether an entry converts numbers of one type to another."""
+    if source == target:
+        return True
+    # Those of float16 take a function of the run-time library.
+    is_plain = not (source.is_small or target.is_small or float16 in (source, target))
+    # What a float that is too large becomes as an integer, Python says.
+    return is_plain and (target.is_float or not source.is_float)
 
 
 def entry_text(
@@ -273,6 +303,8 @@ def entry_text(
     for position, pair in enumerate(zip(argument_types, parameter_types, strict=True)):
         obj = writer.load("%args", 8 * position)
         match pair:
+            case types.ScalarType(source), types.ScalarType(target) if source.is_complex:
+                _write_complex(writer, obj, source, target)
             case types.ScalarType(source), types.ScalarType(target):
                 _write_scalar(writer, obj, source, target)
             case types.ArrayType() as argument, types.ArrayType():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -46,6 +47,13 @@ class ObjectLayouts:
     array_flags: int
     device_view: int
     scalars: dict[DType, int]
+
+    def place_of_number(self, dtype: DType) -> int | None:
+        """Return where a NumPy scalar of a type keeps its number, None where that is not known."""
+        if dtype.is_small and dtype not in self.scalars:
+            # Their package is imported when they are used.
+            self.scalars.update(_find_scalars((dtype,)))
+        return self.scalars.get(dtype)
 
 
 def _word(address: int) -> int:
@@ -100,14 +108,14 @@ def _find_word(address: int, size: int, wanted: int) -> int | None:
     return places[0] if len(places) == 1 else None
 
 
-def _find_scalars(header: int) -> dict[DType, int]:
+def _find_scalars(rows: Iterable[DType]) -> dict[DType, int]:
     """Return where NumPy scalars keep their number, for those where it is where it should be."""
-    found = {}
-    for row in ALL_DTYPES:
-        if row.is_complex or row.is_bool:
+    found, header = {}, object.__basicsize__
+    for row in rows:
+        if row.is_bool:
             continue
         # No alignment is larger than a word, so that the number follows the header.
-        value = row.numpy.type(93)
+        value = row.numpy.type(93 + 57j if row.is_complex else 93)
         size = row.size_bytes
         if type(value).__basicsize__ >= header + size:
             stored = ctypes.string_at(id(value) + header, size)
@@ -136,7 +144,7 @@ def probe_layouts() -> ObjectLayouts | None:
         array_dtype=header + 40,
         array_flags=header + 48,
         device_view=view_place,
-        scalars=_find_scalars(header),
+        scalars=_find_scalars(ALL_DTYPES),
     )
     if np.ndarray.__basicsize__ < header + 52:
         return None
