@@ -111,6 +111,13 @@ from pygpulib.jit.vector_types import VECTOR_TYPES
 
 if TYPE_CHECKING:
     from pygpulib.cuda import args, bf16, cudadrv, extending, fp8, fp16, libdevice
+    from pygpulib.cuda.compiling import (
+        compile,  # noqa: A004 - numba's name
+        compile_all,
+        compile_for_current_device,
+        compile_ptx,
+        compile_ptx_for_current_device,
+    )
     from pygpulib.cuda.cudadrv import devicearray
     from pygpulib.cuda.foreign import (
         LTOIR,
@@ -162,6 +169,11 @@ __all__ = [
     "cg",
     "close",
     "clz",
+    "compile",
+    "compile_all",
+    "compile_for_current_device",
+    "compile_ptx",
+    "compile_ptx_for_current_device",
     "config",
     "const",
     "cuda_error",
@@ -262,6 +274,11 @@ _LAZY = {
     "LTOIR": "pygpulib.cuda.foreign",
     "Object": "pygpulib.cuda.foreign",
     "PTXSource": "pygpulib.cuda.foreign",
+    "compile": "pygpulib.cuda.compiling",
+    "compile_all": "pygpulib.cuda.compiling",
+    "compile_for_current_device": "pygpulib.cuda.compiling",
+    "compile_ptx": "pygpulib.cuda.compiling",
+    "compile_ptx_for_current_device": "pygpulib.cuda.compiling",
     "declare_device": "pygpulib.cuda.foreign",
     "guvectorize": "pygpulib.ufuncs.decorators",
     "literal_unroll": "pygpulib.jit.intrinsics.procedures",

@@ -55,11 +55,11 @@ def _compile(
     backend = find_backend(current_driver())
     function = compile_function(py_func, parameter_types, options, py_func.__name__)
     function = optimize(function)
-    compiled = backend(function, _compile_composed, use_cache=options.cache)
+    compiled = backend(function, compile_composed, use_cache=options.cache)
     return Specialization(parameter_types, function, compiled)
 
 
-def _compile_composed(py_func: Callable[..., object], parameter_types: TypeList) -> ir.Function:
+def compile_composed(py_func: Callable[..., object], parameter_types: TypeList) -> ir.Function:
     """Compile a library function that is written in the kernel language."""
     from pygpulib.jit.frontend.compile import compile_function
 

@@ -21,7 +21,7 @@ from pygpulib.jit.backends.cuda.record import (
 )
 from pygpulib.jit.backends.cuda.target import known_target
 from pygpulib.jit.backends.interp.launch import run
-from pygpulib.jit.dispatcher import _compile_composed
+from pygpulib.jit.dispatcher import compile_composed
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.options import CompileOptions
 from tests.fakecuda.memory import DeviceMemory
@@ -110,7 +110,7 @@ def compile_prepared(
 ) -> ir.Function:
     """Return a kernel as the code generator gets it, for the types of some arguments."""
     function = compile_for(kernel, *args, options=options or CompileOptions(fma=False))
-    return prepare(function, _compile_composed)
+    return prepare(function, compile_composed)
 
 
 def run_both(

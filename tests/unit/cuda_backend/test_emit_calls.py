@@ -15,7 +15,7 @@ from pygpulib.core.dtypes import DType
 from pygpulib.errors import UnsupportedFeatureError
 from pygpulib.jit.backends.cuda.compiler import prepare
 from pygpulib.jit.backends.interp import run
-from pygpulib.jit.dispatcher import _compile_composed
+from pygpulib.jit.dispatcher import compile_composed
 from pygpulib.jit.intrinsics import catalogue
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.intrinsic import REGISTRY, Intrinsic, Unsupported
@@ -86,7 +86,7 @@ def test_every_intrinsic(record: Intrinsic, dtype: DType) -> None:
     function = call_kernel(record, types, signature.results)
     expected = (*(array.copy() for array in results), *columns)
     run(function, 1, ROWS, expected)
-    run_cuda(prepare(function, _compile_composed), 1, ROWS, (*results, *columns))
+    run_cuda(prepare(function, compile_composed), 1, ROWS, (*results, *columns))
     for found, wanted in zip(results, expected, strict=False):
         if found.dtype.kind != "f":
             np.testing.assert_array_equal(found, wanted)

@@ -10,7 +10,7 @@ from pygpulib.jit.backends.cuda.compiler import prepare
 from pygpulib.jit.backends.cuda.emit import emit_kernel
 from pygpulib.jit.backends.cuda.ptx import compile_ptx
 from pygpulib.jit.backends.cuda.target import known_target
-from pygpulib.jit.dispatcher import _compile_composed
+from pygpulib.jit.dispatcher import compile_composed
 from tests.fakecuda.ptx_programs import Device
 from tests.helpers.kernels import compile_for
 from tests.helpers.small_floats import FORMS, nearest
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def run(kernel, generation, *arrays, grid=1, block=128):
     """Compile a kernel for arrays of one axis, run it and return the PTX; arrays change."""
     target = known_target(generation)
-    function = prepare(compile_for(kernel, *arrays), _compile_composed)
+    function = prepare(compile_for(kernel, *arrays), compile_composed)
     ptx = compile_ptx(emit_kernel(function, target, "k"), target)
     device = Device()
     addresses = [device.put(array) for array in arrays]

@@ -46,7 +46,7 @@ def emit_kernel(function: ir.Function, target: CudaTarget, name: str) -> str:
     """
     module = Module(function, target, name)
     functions = [_write_kernel(module)]
-    functions += [_write_callee(module, *entry) for entry in module.callees.values()]
+    functions += [write_callee(module, *entry) for entry in module.callees.values()]
     return module.write(functions)
 
 
@@ -58,12 +58,13 @@ def _write_kernel(module: Module) -> tuple[ThreadCode, str]:
     emit_arrival_counters(thread)
     emit_block(thread, module.kernel.body)
     parameters += _record_parameter(module)
-    attributes = [*_attributes(module.kernel), *_bounds(module.target)]
+    attributes = [*function_attributes(module.kernel), *_bounds(module.target)]
     header = f"define ptx_kernel void @{module.name}({', '.join(parameters)})"
     return thread.code, " ".join([header, *attributes])
 
 
-def _write_callee(module: Module, callee: ir.Function, symbol: str) -> tuple[ThreadCode, str]:
+def write_callee(module: Module, callee: ir.Function, symbol: str) -> tuple[ThreadCode, str]:
+    """Write a function that is called; return its code and the line that starts it."""
     thread = Thread(module, callee)
     parameters = []
     for position, param in enumerate(callee.params):
@@ -73,7 +74,7 @@ def _write_callee(module: Module, callee: ir.Function, symbol: str) -> tuple[Thr
     parameters += _record_parameter(module)
     result_type = module.result_type(callee)
     header = f"define internal {result_type} @{symbol}({', '.join(parameters)})"
-    return thread.code, " ".join([header, "noinline convergent", *_attributes(callee)])
+    return thread.code, " ".join([header, "noinline convergent", *function_attributes(callee)])
 
 
 def _receive(thread: Thread, param: ir.Value, position: int) -> str:
@@ -107,7 +108,8 @@ def _record_parameter(module: Module) -> list[str]:
     return [f"{RECORD_TYPE} %record"] if module.has_record else []
 
 
-def _attributes(function: ir.Function) -> list[str]:
+def function_attributes(function: ir.Function) -> list[str]:
+    """Return the attributes that a function gets for the numbers in it."""
     attributes = ["nounwind"]
     if function.numeric.fastmath:
         attributes.append('"denormal-fp-math-f32"="preserve-sign,preserve-sign"')

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from pygpulib._record import record
-from pygpulib.errors import NoDeviceError
+from pygpulib.errors import ArgumentError, NoDeviceError
 
 ComputeCapability = tuple[int, int]
 
@@ -19,6 +19,14 @@ _SINCE_LLVM: dict[int, tuple[ComputeCapability, ...]] = {
     0: ((7, 5), (8, 0), (8, 6), (8, 7), (8, 9), (9, 0), (10, 0), (10, 1), (12, 0)),
     21: ((10, 3), (12, 1)),
     22: ((8, 8), (11, 0)),
+}
+
+
+# Which generations have a variant, and the first version of LLVM that knows it.
+_VARIANTS: dict[str, tuple[int, tuple[ComputeCapability, ...]]] = {
+    "": (0, ()),
+    "a": (0, ((9, 0), (10, 0), (10, 1), (10, 3), (11, 0), (12, 0), (12, 1))),
+    "f": (22, ((10, 0), (12, 0))),
 }
 
 
@@ -36,17 +44,21 @@ class CudaTarget:
         Largest block that the kernel will be launched with, or 0.
     min_blocks : int
         How many blocks a multiprocessor should have room for, or 0.
+    variant : str
+        ``"a"`` for code with instructions that only this generation has, ``"f"`` for those that
+        only its family has, or empty for code that newer generations run, too.
     """
 
     compute_capability: ComputeCapability
     max_registers: int = 0
     max_threads_per_block: int = 0
     min_blocks: int = 0
+    variant: str = ""
 
     @property
     def sm(self) -> str:
         """LLVM's and PTX's name of the generation, for example ``"sm_80"``."""
-        return sm_name(self.compute_capability)
+        return sm_name(self.compute_capability) + self.variant
 
     @property
     def features(self) -> str:
@@ -118,3 +130,42 @@ def known_target(
         )
     newest = max(each for each in known_generations() if each <= compute_capability)
     return CudaTarget(newest, max_registers, max_threads_per_block, min_blocks)
+
+
+def exact_target(
+    compute_capability: ComputeCapability,
+    variant: str = "",
+    *,
+    max_registers: int = 0,
+    max_threads_per_block: int = 0,
+    min_blocks: int = 0,
+) -> CudaTarget:
+    """Return what to compile for where the user names the generation.
+
+    Parameters
+    ----------
+    compute_capability : tuple of int
+        The generation.
+    variant, max_registers, max_threads_per_block, min_blocks
+        See :class:`CudaTarget`.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such generation, or the installed LLVM does not know it.
+    """
+    import llvmlite.binding as llvm
+
+    since, have_it = _VARIANTS.get(variant, (0, ()))
+    is_known = compute_capability in known_generations() and variant in _VARIANTS
+    has_variant = not variant or (
+        compute_capability in have_it and llvm.llvm_version_info[0] >= since
+    )
+    if not is_known or not has_variant:
+        known = ", ".join(f"{major}.{minor}" for major, minor in known_generations())
+        raise ArgumentError(
+            f"the argument cc is {(*compute_capability, *variant)}, which names no generation of "
+            "GPUs that code is made for",
+            detail=f"expected one of {known} as a tuple, such as (8, 0)",
+        )
+    return CudaTarget(compute_capability, max_registers, max_threads_per_block, min_blocks, variant)
