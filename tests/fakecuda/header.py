@@ -121,8 +121,8 @@ def _abi_class(ctype: CType) -> object:
         return None
     if issubclass(ctype, ctypes.Structure | ctypes.Union | ctypes.Array):
         return ctypes.sizeof(ctype), ctypes.alignment(ctype)
-    if issubclass(ctype, ctypes._Pointer | ctypes._CFuncPtr):
-        return "pointer"
+    if issubclass(ctype, ctypes._Pointer) or not hasattr(ctype, "_type_"):
+        return "pointer"  # the latter to a function
     code = ctype._type_
     if code in "PzZO":
         return "pointer"

@@ -48,9 +48,9 @@ def test_devices_are_as_ordered(client: Client) -> None:
         )
     assert client.status("cuDeviceGetAttribute", ctypes.c_int(), 10_000, 0) is Code.INVALID_VALUE
     assert client.get("cuDeviceTotalMem_v2", 0) == 1 << 28
-    name = ctypes.create_string_buffer(8)
-    client.call("cuDeviceGetName", name, 8, 0)
-    assert name.value == b"Simulat"
+    text = ctypes.create_string_buffer(8)
+    client.call("cuDeviceGetName", text, 8, 0)
+    assert text.value == b"Simulat"
     assert client.get("cuDeviceCanAccessPeer", 0, 1) == 1
     uuids = {bytes(client.get("cuDeviceGetUuid_v2", device)) for device in (0, 1)}
     assert len(uuids) == 2

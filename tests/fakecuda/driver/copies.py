@@ -124,9 +124,7 @@ class CopyEntries:
     def _copy_rows(self, copy: Any, stream: int | None, *, wait: bool) -> None:
         require(copy, Code.INVALID_VALUE)
         wanted = copy[0]
-        extent = Extent(wanted.WidthInBytes, wanted.Height)
-        sides = [self._pitched(wanted, prefix, extent) for prefix in ("src", "dst")]
-        self._copy_extent(*sides, extent, stream, wait=wait)
+        self._copy_structure(wanted, Extent(wanted.WidthInBytes, wanted.Height), stream, wait=wait)
 
     @entry("cuMemcpy3D_v2")
     def in_planes(self, copy: Any) -> None:
@@ -140,8 +138,13 @@ class CopyEntries:
         require(copy, Code.INVALID_VALUE)
         wanted = copy[0]
         extent = Extent(wanted.WidthInBytes, wanted.Height, wanted.Depth)
-        sides = [self._pitched(wanted, prefix, extent) for prefix in ("src", "dst")]
-        self._copy_extent(*sides, extent, stream, wait=wait)
+        self._copy_structure(wanted, extent, stream, wait=wait)
+
+    def _copy_structure(
+        self, wanted: Any, extent: Extent, stream: int | None, *, wait: bool
+    ) -> None:
+        source, target = (self._pitched(wanted, prefix, extent) for prefix in ("src", "dst"))
+        self._copy_extent(source, target, extent, stream, wait=wait)
 
     def _pitched(self, wanted: Any, prefix: str, extent: Extent) -> Side:
         """Return one side of a copy as the C structure describes it."""

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import enum
+from typing import TYPE_CHECKING
 
 from tests.fakecuda.driver.library import cuda_header
 
-# CUDA_ERROR_INVALID_VALUE is Code.INVALID_VALUE.
-Code = enum.IntEnum(
-    "Code",
-    {
-        name.removeprefix("CUDA_").removeprefix("ERROR_"): value
-        for name, value in cuda_header().enums["CUresult"].items()
-    },
-)
+if TYPE_CHECKING:
+
+    class _Named(enum.EnumMeta):
+        def __getattr__(cls, name: str) -> Code: ...
+
+    class Code(enum.IntEnum, metaclass=_Named):
+        pass
+else:
+    # CUDA_ERROR_INVALID_VALUE is Code.INVALID_VALUE.
+    Code = enum.IntEnum(
+        "Code",
+        {
+            name.removeprefix("CUDA_").removeprefix("ERROR_"): value
+            for name, value in cuda_header().enums["CUresult"].items()
+        },
+    )
 
 SPELLINGS = {value: name for name, value in cuda_header().enums["CUresult"].items()}
 

@@ -30,8 +30,8 @@ class Work:
         self.stream = stream
         self.name = name
         self.run = run
-        self.after = [work for work in after if work is not None and work.state != DONE]
         self.state = WAITING
+        self.after = [work for work in after if work is not None and work.state != DONE]
         self.is_host_function = False
 
 
