@@ -19,7 +19,7 @@ import numpy as np
 
 from pygpulib._record import field, record
 from pygpulib.core.array import ndarray
-from pygpulib.core.dtypes import DType, float16, float64, int64
+from pygpulib.core.dtypes import DType, complex128, float16, float64, int64
 from pygpulib.core.locks import Lock
 from pygpulib.core.mapped import MappedArray
 from pygpulib.jit import types
@@ -48,6 +48,8 @@ _METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 _PYTHON_FUNCTIONS = (
     "PyBytes_AsString",
     "PyBytes_FromStringAndSize",
+    "PyComplex_ImagAsDouble",
+    "PyComplex_RealAsDouble",
     "PyErr_CheckSignals",
     "PyErr_SetNone",
     "PyEval_RestoreThread",
@@ -71,6 +73,8 @@ declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
 declare ptr @PyTuple_GetItem(ptr, i64)
 declare void @Py_DecRef(ptr)
 declare void @Py_IncRef(ptr)
+declare double @PyComplex_ImagAsDouble(ptr)
+declare double @PyComplex_RealAsDouble(ptr)
 declare i32 @PyErr_CheckSignals()
 declare void @PyErr_SetNone(ptr)
 declare i64 @pool_run(ptr, ptr, i64)
@@ -201,22 +205,21 @@ def _write_scalar(writer: _Writer, obj: str, argument: DType, parameter: DType) 
 def _write_complex(writer: _Writer, obj: str, argument: DType, parameter: DType) -> None:
     """Check and unbox a complex number, and convert its parts to the parameter's."""
     kind = writer.type_of(obj)
+    source, target = argument.component, parameter.component
     if argument == complex128:
         # numpy.complex128 derives from complex.
         plain = writer.is_object(kind, complex)
         derived = writer.is_object(kind, np.complex128)
         writer.require(writer.emit(f"or i1 {plain}, {derived}"))
-        parts = [
-            writer.emit(f"call double @PyComplex_{part}AsDouble(ptr {obj})")
-            for part in ("Real", "Imag")
-        ]
+        real = writer.emit(f"call double @PyComplex_RealAsDouble(ptr {obj})")
+        imag = writer.emit(f"call double @PyComplex_ImagAsDouble(ptr {obj})")
     else:
         writer.require(writer.is_object(kind, argument.numpy.type))
-        place, size = writer.layouts.scalars[argument], argument.component.size_bytes
-        type_ = argument.component.llvm
-        parts = [writer.load(obj, place + offset, type_) for offset in (0, size)]
-    source, target = argument.component, parameter.component
-    for part in parts:
+        place = writer.layouts.place_of_number(argument)
+        assert place is not None
+        real = writer.load(obj, place, source.llvm)
+        imag = writer.load(obj, place + source.size_bytes, source.llvm)
+    for part in (real, imag):
         writer.store(target.llvm, _convert(writer, part, source, target))
 
 
@@ -267,9 +270,11 @@ def _is_supported(argument: types.Type, parameter: types.Type, layouts: ObjectLa
             # A record's alignment shows only in the address.
             return isinstance(argument.element, DType)
         case types.ScalarType(source), types.ScalarType(target):
-            is_python = source.is_bool or source in (int64, float64)
+            is_python = source.is_bool or source in (int64, float64, complex128)
             is_read = is_python or layouts.place_of_number(source) is not None
-            return is_read and not target.is_complex and _is_converted(source, target)
+            # A real number that becomes a complex one takes the long way.
+            is_kept = source.is_complex == target.is_complex
+            return is_read and is_kept and _is_converted(source.component, target.component)
         case _:
             return False
 
