@@ -199,7 +199,9 @@ def real(
     if operator is ast.Pow:
         return _power(ctx, left, right, dtype, node)
     left, right = inference.cast(ctx, left, dtype), inference.cast(ctx, right, dtype)
-    if ctx.options.debug and operator in (ast.Div, ast.FloorDiv, ast.Mod) and not right.literal:
+    divides = operator in (ast.Div, ast.FloorDiv, ast.Mod) and not right.literal
+    # Fast arithmetic does not look at what it divides floats by.
+    if ctx.options.debug and divides and not (ctx.options.fastmath and dtype.is_float):
         zero = inference.constant(ctx, 0, dtype)
         is_zero = ctx.builder.compare(ir.CompareKind.EQ, right.value, zero.value)
         raise_if(ctx, is_zero, ZeroDivisionError, "division by zero")

@@ -58,7 +58,7 @@ def divide(ctx: Context, a: Complex, b: Complex) -> Complex:
     op, select = ctx.builder.binary, ctx.builder.select
     size_real = ctx.builder.unary(ir.UnaryKind.ABSOLUTE, b.real)
     size_imag = ctx.builder.unary(ir.UnaryKind.ABSOLUTE, b.imag)
-    if ctx.options.debug:
+    if ctx.options.debug and not ctx.options.fastmath:
         zero = inference.constant(ctx, 0, a.dtype.component).value
         total = op(_ADD, size_real, size_imag)
         is_zero = ctx.builder.compare(ir.CompareKind.EQ, total, zero)

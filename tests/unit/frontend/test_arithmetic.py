@@ -10,9 +10,11 @@ import pytest
 from pygpulib.core import dtypes
 from pygpulib.errors import KernelTypeError
 from pygpulib.jit import types
+from pygpulib.jit.backends.interp.launch import run
 from pygpulib.jit.frontend import inference
+from pygpulib.jit.options import CompileOptions
 from tests.helpers.evaluation import over, result_type, scalar
-from tests.helpers.kernels import interpret
+from tests.helpers.kernels import compile_for, interpret
 
 INTEGERS = [dtype for dtype in dtypes.ALL_DTYPES if dtype.is_integer]
 REALS = [dtype for dtype in dtypes.ALL_DTYPES if not dtype.is_complex]
@@ -252,6 +254,27 @@ def test_division_by_zero_is_reported_with_debug():
     assert (error.exception, error.message) == (ZeroDivisionError, "division by zero")
     assert interpret(divide, np.array([7]), np.array([2]), out, debug=True) is None
     assert out[0] == 3
+
+
+@pytest.mark.parametrize("dtype", ["i4", "i8", "f4", "f8", "c8", "c16"])
+def test_fast_divisions_of_floats_by_zero_are_not_reported(dtype):
+    def divide(a, b, out):
+        out[0] = a[0] / b[0]
+
+    arguments = (np.ones(1, dtype), np.zeros(1, dtype), np.zeros(1, complex))
+    if dtype in ("f4", "f8"):
+        arguments = (*arguments[:2], np.zeros(1))
+    options = CompileOptions(debug=True, fastmath=True)
+    outcome = run(compile_for(divide, *arguments, options=options), 1, 1, arguments)
+    assert outcome.fault is None
+    assert not np.isfinite(arguments[2][0])
+
+    def divide_whole(a, b, out):
+        out[0] = a[0] // b[0]
+
+    if dtype.startswith("i"):
+        whole = compile_for(divide_whole, *arguments, options=options)
+        assert run(whole, 1, 1, arguments).fault is not None
 
 
 @pytest.mark.parametrize(
