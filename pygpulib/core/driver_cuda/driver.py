@@ -175,7 +175,8 @@ class CudaDriver:
     def allocate(self, size_bytes: int, stream: int) -> int:
         """Return the address of new memory, ready for a stream."""
         context = self.contexts.current()
-        address = context.allocate(size_bytes, stream)
+        # Small elements are changed atomically as parts of words of four bytes.
+        address = context.allocate(-(-size_bytes // 4) * 4, stream)
         self._owners[address] = context
         return address
 
