@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack, get_args
 
 from pygpulib._config import config
 from pygpulib.core.device import current_device
-from pygpulib.cuda.hints import check_launch_bounds, warn_of_conflicts
+from pygpulib.cuda.hints import read_hints, warn_of_conflicts
 from pygpulib.errors import ArgumentError, ArgumentTypeError, UnsupportedFeatureError
 from pygpulib.jit.backends.cuda.device_code import Abi
 from pygpulib.jit.backends.cuda.target import OLDEST, CudaTarget, exact_target, known_target
 from pygpulib.jit.declarations import parse_signature
 from pygpulib.jit.offline import OfflineOptions, compile_offline
-from pygpulib.jit.options import CompileOptions
+from pygpulib.jit.options import CompileHints, CompileOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -110,12 +110,12 @@ def compile(  # noqa: A001, PLR0913, PLR0917 - numba's name and options
     _check_output(output, forceinline)
     is_debug = config.debug if debug is None else bool(debug)
     warn_of_conflicts(is_debug, {"opt": opt, "lineinfo": lineinfo})
+    hints = read_hints({"launch_bounds": launch_bounds, "opt": opt, "lineinfo": lineinfo})
     how = OfflineOptions(
-        target=_target(cc, launch_bounds),
-        options=CompileOptions(is_debug, bool(fastmath), cache=False),
+        target=_target(cc, hints),
+        options=CompileOptions(is_debug, bool(fastmath), cache=False, hints=hints),
         abi=_check_abi(abi, device),
         name=(abi_info or {}).get("abi_name", "") if abi == "c" else "",
-        optimization=0 if opt is False else 3,
     )
     found = compile_offline(_plain(pyfunc), parse_signature(sig), how)
     return CompileResult(found.code, found.result_type)
@@ -230,12 +230,8 @@ def _check_abi(abi: str, device: bool) -> Abi | None:
     return None
 
 
-def _target(
-    cc: tuple[int | str, ...] | None, launch_bounds: int | tuple[int, ...] | None
-) -> CudaTarget:
-    check_launch_bounds(launch_bounds)
-    bounds = launch_bounds if isinstance(launch_bounds, tuple) else (launch_bounds or 0,)
-    threads, blocks = (*bounds, 0)[:2]
+def _target(cc: tuple[int | str, ...] | None, hints: CompileHints) -> CudaTarget:
+    threads, blocks = hints.max_threads_per_block, hints.min_blocks
     if cc is None:
         return exact_target(OLDEST, max_threads_per_block=threads, min_blocks=blocks)
     if not isinstance(cc, tuple) or not 2 <= len(cc) <= 3:

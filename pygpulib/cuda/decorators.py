@@ -7,13 +7,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pygpulib._config import config
-from pygpulib.cuda.hints import (
-    check_carveout,
-    check_launch_bounds,
-    check_literals,
-    check_max_registers,
-    warn_of_conflicts,
-)
+from pygpulib.cuda.hints import check_literals, read_hints, warn_of_conflicts
 from pygpulib.errors import ArgumentTypeError, UnsupportedFeatureError
 from pygpulib.jit.declarations import parse_signatures
 from pygpulib.jit.device_function import DeviceFunction
@@ -121,7 +115,12 @@ def jit(
     is_debug = config.debug if debug is None else bool(debug)
     check_literals(literals)
     compile_options = CompileOptions(
-        is_debug, bool(fastmath), bool(fma), bool(cache), weak_literals=literals == "weak"
+        is_debug,
+        bool(fastmath),
+        bool(fma),
+        bool(cache),
+        weak_literals=literals == "weak",
+        hints=read_hints(options),
     )
     warn_of_conflicts(is_debug, options)
     make = partial(_make, DeviceFunction if device else Kernel, compile_options)
@@ -168,6 +167,3 @@ def _check_options(options: Mapping[str, object]) -> None:
                 detail=f"its options are: {', '.join(_KNOWN)}",
                 help=f"did you mean {nearest[0]!r}?" if nearest else "leave it out",
             )
-    check_launch_bounds(options.get("launch_bounds"))
-    check_carveout(options.get("shared_memory_carveout"))
-    check_max_registers(options.get("max_registers"))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pygpulib.errors import ArgumentError, ConfigurationWarning
+from pygpulib.jit.options import CompileHints
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,6 +60,28 @@ def check_literals(literals: object) -> None:
             f"the option literals of cuda.jit is {literals!r}",
             detail="expected 'numba' (int64 and float64) or 'weak' (the types that they meet)",
         )
+
+
+def read_hints(options: Mapping[str, Any]) -> CompileHints:
+    """Check the options that are advice for GPUs, and return them.
+
+    Parameters
+    ----------
+    options : mapping of str to object
+        Options of ``cuda.jit`` or ``cuda.compile``; others are passed over.
+    """
+    bounds = options.get("launch_bounds") or 0
+    check_launch_bounds(options.get("launch_bounds"))
+    check_carveout(options.get("shared_memory_carveout"))
+    check_max_registers(options.get("max_registers"))
+    threads, blocks = (*bounds, 0)[:2] if isinstance(bounds, tuple | list) else (bounds, 0)
+    return CompileHints(
+        max_registers=options.get("max_registers") or 0,
+        max_threads_per_block=threads,
+        min_blocks=blocks,
+        optimize=options.get("opt") is None or bool(options["opt"]),
+        lineinfo=bool(options.get("lineinfo")),
+    )
 
 
 def warn_of_conflicts(debug: bool, options: Mapping[str, object]) -> None:

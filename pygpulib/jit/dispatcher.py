@@ -55,7 +55,7 @@ def _compile(
     backend = find_backend(current_driver())
     function = compile_function(py_func, parameter_types, options, py_func.__name__)
     function = optimize(function)
-    compiled = backend(function, compile_composed, use_cache=options.cache)
+    compiled = backend(function, compile_composed, use_cache=options.cache, hints=options.hints)
     return Specialization(parameter_types, function, compiled)
 
 

@@ -12,7 +12,7 @@ from pygpulib.jit.backends.cuda.compiler import prepare
 from pygpulib.jit.backends.cuda.device_code import Abi, emit_device_function
 from pygpulib.jit.backends.cuda.emit import emit_kernel
 from pygpulib.jit.backends.cuda.kernel import entry_name
-from pygpulib.jit.backends.cuda.ptx import OptimizationLevel, compile_ptx
+from pygpulib.jit.backends.cuda.ptx import compile_ptx
 from pygpulib.jit.dispatcher import compile_composed
 from pygpulib.jit.frontend.compile import compile_function, resolve_result_type
 from pygpulib.jit.ir import ops as ir
@@ -48,15 +48,12 @@ class OfflineOptions:
         kernel.
     name : str
         Symbol of the function; empty for the function's own name.
-    optimization : int
-        LLVM's level.
     """
 
     target: CudaTarget
     options: CompileOptions
     abi: Abi | None = None
     name: str = ""
-    optimization: OptimizationLevel = 3
 
 
 def compile_offline(
@@ -92,7 +89,9 @@ def compile_offline(
         text = emit_kernel(function, how.target, name)
     else:
         text = emit_device_function(function, how.target, name, how.abi)
-    ptx = compile_ptx(text, how.target, fastmath=options.fastmath, optimization=how.optimization)
+    ptx = compile_ptx(
+        text, how.target, fastmath=options.fastmath, optimization=3 if options.hints.optimize else 0
+    )
     return Compiled(ptx, result_type)
 
 

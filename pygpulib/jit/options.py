@@ -6,6 +6,34 @@ from pygpulib._record import record
 
 
 @record(eq=True)
+class CompileHints:
+    """Advice about a kernel for GPUs, which changes its speed and never what it computes.
+
+    Attributes
+    ----------
+    max_registers : int
+        Most registers of a thread, or 0 for no bound.
+    max_threads_per_block : int
+        Largest block that the kernel will be launched with, or 0.
+    min_blocks : int
+        How many blocks a multiprocessor should have room for, or 0.
+    optimize : bool
+        Whether LLVM optimizes the code.
+    lineinfo : bool
+        Whether the code tells which line of the source it comes from, for profilers.
+    """
+
+    max_registers: int = 0
+    max_threads_per_block: int = 0
+    min_blocks: int = 0
+    optimize: bool = True
+    lineinfo: bool = False
+
+
+NO_HINTS = CompileHints()
+
+
+@record(eq=True)
 class CompileOptions:
     """What ``cuda.jit`` was asked for; part of the key of a specialization.
 
@@ -21,6 +49,8 @@ class CompileOptions:
         Keep the machine code on disk.
     weak_literals : bool
         Let numbers that are written down take the type of those that they meet.
+    hints : CompileHints
+        Advice for GPUs.
     """
 
     debug: bool = False
@@ -28,3 +58,4 @@ class CompileOptions:
     fma: bool = True
     cache: bool = True
     weak_literals: bool = False
+    hints: CompileHints = NO_HINTS

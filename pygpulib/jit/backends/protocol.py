@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from pygpulib.core.driver import Executable
 from pygpulib.errors import NoDeviceError
+from pygpulib.jit.options import NO_HINTS, CompileHints
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,12 +105,18 @@ class CompilerBackend(Protocol):
     """Compiles optimized IR for the devices of one driver."""
 
     def __call__(
-        self, function: ir.Function, compile_function: CompileFunction, *, use_cache: bool = True
+        self,
+        function: ir.Function,
+        compile_function: CompileFunction,
+        *,
+        use_cache: bool = True,
+        hints: CompileHints = NO_HINTS,
     ) -> CompiledKernel:
         """Compile a kernel.
 
         `compile_function` is the front end, for the library functions that the back end composes
-        in the kernel language; `use_cache` says whether machine code is kept on disk.
+        in the kernel language; `use_cache` says whether machine code is kept on disk; `hints` are
+        advice that a back end may ignore.
         """
         ...
 

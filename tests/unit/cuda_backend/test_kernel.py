@@ -92,6 +92,21 @@ def test_a_forgotten_kernel_is_unloaded(fake_cuda):
     assert len(unloaded) == 1
 
 
+def test_advice_reaches_the_code(fake_cuda):
+    def fill(out):
+        out[cuda.grid(1)] = 1
+
+    kernel = cuda.jit(fill, launch_bounds=(128, 2), max_registers=40)
+    kernel[1, 4](cuda.device_array(4))
+    ptx = kernel.inspect_asm(kernel.signatures[0])
+    assert ".maxntid 128" in ptx
+    assert ".minnctapersm 2" in ptx
+    assert ".maxnreg 40" in ptx
+    unoptimized = cuda.jit(fill, opt=False)
+    unoptimized[1, 4](cuda.device_array(4))
+    assert len(unoptimized.inspect_asm(unoptimized.signatures[0])) > len(ptx)
+
+
 def test_names_of_entries():
     assert entry_name("größe") == "gr__e"
     assert entry_name("plain_2") == "plain_2"

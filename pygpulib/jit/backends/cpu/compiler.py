@@ -20,6 +20,7 @@ from pygpulib.jit.backends.cpu.target import (
 from pygpulib.jit.backends.cpu.warps import cooperates
 from pygpulib.jit.backends.messages import detail_types, find_prints
 from pygpulib.jit.ir import ops as ir
+from pygpulib.jit.options import NO_HINTS, CompileHints
 from pygpulib.jit.passes.carry_common import carry_common
 from pygpulib.jit.passes.expand_intrinsics import Bodies, expand_intrinsics
 from pygpulib.jit.passes.fold_constants import fold_constants
@@ -52,7 +53,11 @@ _CPU_PASSES: tuple[Pass, ...] = (
 
 
 def compile_kernel(
-    function: ir.Function, compile_function: CompileFunction, *, use_cache: bool = True
+    function: ir.Function,
+    compile_function: CompileFunction,
+    *,
+    use_cache: bool = True,
+    hints: CompileHints = NO_HINTS,  # noqa: ARG001 - they are about GPUs
 ) -> CpuKernel:
     """Prepare optimized IR for this processor.
 
@@ -64,6 +69,8 @@ def compile_kernel(
         The front end, for the mathematical functions that are written in the kernel language.
     use_cache : bool
         Whether the machine code is kept on disk.
+    hints : CompileHints
+        Ignored.
 
     Returns
     -------

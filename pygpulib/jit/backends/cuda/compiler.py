@@ -10,6 +10,7 @@ from pygpulib.jit.backends.cuda.emit import emit_kernel
 from pygpulib.jit.backends.cuda.kernel import CudaKernel, KernelFacts
 from pygpulib.jit.backends.cuda.module import needs_record, waits_for_grid
 from pygpulib.jit.backends.messages import detail_types, find_prints
+from pygpulib.jit.options import NO_HINTS, CompileHints
 from pygpulib.jit.passes.expand_intrinsics import Bodies, expand_intrinsics
 from pygpulib.jit.passes.fold_constants import fold_constants
 from pygpulib.jit.passes.hoist_invariants import hoist_invariants
@@ -38,7 +39,11 @@ _CUDA_PASSES: tuple[Pass, ...] = (
 
 
 def compile_kernel(
-    function: ir.Function, compile_function: CompileFunction, *, use_cache: bool = True
+    function: ir.Function,
+    compile_function: CompileFunction,
+    *,
+    use_cache: bool = True,
+    hints: CompileHints = NO_HINTS,
 ) -> CudaKernel:
     """Prepare optimized IR for NVIDIA GPUs.
 
@@ -50,6 +55,8 @@ def compile_kernel(
         The front end, for the functions that are written in the kernel language.
     use_cache : bool
         Whether the PTX is kept on disk.
+    hints : CompileHints
+        Bounds on what a kernel takes, and how to compile it.
 
     Returns
     -------
@@ -62,6 +69,12 @@ def compile_kernel(
         partial(_emit, prepared),
         facts_of(prepared),
         fastmath=function.numeric.fastmath,
+        optimization=3 if hints.optimize else 0,
+        bounds={
+            "max_registers": hints.max_registers,
+            "max_threads_per_block": hints.max_threads_per_block,
+            "min_blocks": hints.min_blocks,
+        },
         # The address of a captured array is another one in each process.
         use_cache=use_cache and not function.captured,
     )
