@@ -1,4 +1,4 @@
-"""The command line: ``python -m pygpulib demo`` and ``python -m pygpulib cache``."""
+"""The command line: ``python -m pygpulib info``, ``doctor``, ``demo`` and ``cache``."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ def main(arguments: list[str] | None = None) -> int:
         prog="python -m pygpulib", description="CUDA kernels from Python, on GPUs and on the CPU"
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands.add_parser("info", help="list the devices that kernels run on")
+    commands.add_parser("doctor", help="explain what this machine offers, and what is missing")
     demo = commands.add_parser(
         "demo", help="compute a Mandelbrot image, check it and compare with CPython"
     )
@@ -39,6 +41,14 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.command == "cache":
         return _manage_cache(options.action)
+    if options.command == "info":
+        from pygpulib.doctor import show_devices
+
+        return show_devices()
+    if options.command == "doctor":
+        from pygpulib.doctor import run_doctor
+
+        return run_doctor()
     from pygpulib.demo import run_demo
 
     return run_demo(options.output)
