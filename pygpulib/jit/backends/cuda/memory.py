@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pygpulib.core import dtypes
-from pygpulib.jit.backends.cuda.module import INVARIANT
+from pygpulib.jit.backends.cuda.module import ALIGNMENT, INVARIANT, whole
 from pygpulib.jit.backends.cuda.spaces import GENERIC
 from pygpulib.jit.ir import ops as ir
 
@@ -57,10 +57,9 @@ def _offset(thread: Thread, pointer: str, index: str, scale: int) -> str:
 def emit_allocate(thread: Thread, op: ir.Allocate) -> None:
     """Write memory of the block or the thread."""
     if op.space is ir.AddressSpace.LOCAL:
-        # Aligned for accesses of several elements at once.
-        text = thread.code.slot(f"[{op.size_bytes} x i8]", max(op.alignment, 16))
+        text = thread.code.slot(f"[{whole(op.size_bytes)} x i8]", max(op.alignment, ALIGNMENT))
     elif op.size_bytes:
-        text = thread.module.shared_array(op.size_bytes, max(op.alignment, 16))
+        text = thread.module.shared_array(op.size_bytes, max(op.alignment, ALIGNMENT))
     else:
         text = thread.module.dynamic_shared()
     thread.define(op.result, text)

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 DATA_LAYOUT = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 TRIPLE = "nvptx64-nvidia-cuda"
 
+ALIGNMENT = 16
+"""Of arrays in bytes, for accesses of several elements at once."""
+
 RECORD_TYPE = GLOBAL
 """LLVM's type of the address of the launch record; functions that get it name it ``%record``."""
 
@@ -44,6 +47,15 @@ def needs_record(function: ir.Function) -> bool:
 
 def _ops(function: ir.Function) -> list[ir.Op]:
     return [op for part in (function, *function.callees) for op in walk(part.body)]
+
+
+def whole(size_bytes: int) -> int:
+    """Return the size of a variable with room for accesses of several elements at its end.
+
+    LLVM reads a few more elements than asked for where the alignment shows that it can, and
+    changes small elements atomically as parts of words.
+    """
+    return -(-max(size_bytes, 1) // ALIGNMENT) * ALIGNMENT
 
 
 class Module:
@@ -94,7 +106,7 @@ class Module:
     def shared_array(self, size_bytes: int, alignment: int) -> str:
         """Return the address of new memory of the block."""
         symbol = f"@{self.name}_shared{len(self._globals)}"
-        memory = f"addrspace(3) global [{size_bytes} x i8] undef, align {alignment}"
+        memory = f"addrspace(3) global [{whole(size_bytes)} x i8] undef, align {alignment}"
         self._globals[symbol] = f"{symbol} = internal {memory}"
         return symbol
 
@@ -114,11 +126,10 @@ class Module:
     def constant_data(self, data: np.ndarray[Any, Any], space: int) -> str:
         """Return the address of constant data."""
         symbol = f"@{self.name}_data{len(self._globals)}"
-        # A variable has at least a byte.
-        raw = data.tobytes() or bytes(1)
+        raw = data.tobytes().ljust(whole(data.nbytes), b"\0")
         text = "\\" + raw.hex("\\")
         memory = f"addrspace({space}) constant [{len(raw)} x i8]"
-        self._globals[symbol] = f'{symbol} = internal {memory} c"{text}", align 16'
+        self._globals[symbol] = f'{symbol} = internal {memory} c"{text}", align {ALIGNMENT}'
         return symbol
 
     def write(self, functions: list[tuple[ThreadCode, str]]) -> str:
