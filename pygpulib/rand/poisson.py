@@ -1,0 +1,154 @@
+"""Poisson numbers: the tables of a mean, and how numbers are drawn from them.
+
+Small means use the alias method of Marsaglia, Tsang and Wang (2004), with the table filled in the
+one order that gives cuRAND's numbers; large ones round a normal number.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygpulib._record import record
+from pygpulib.rand.compiling import Value, device
+
+Doubles: TypeAlias = NDArray[np.float64]
+
+_MAX_OUTCOMES = 1 << 20
+
+
+@record
+class AliasTable:
+    """A distribution as cells of equal weight, each shared by two outcomes.
+
+    Attributes
+    ----------
+    shift : int
+        The outcome of cell 0.
+    shares : ndarray of float64
+        The share of each cell that belongs to its own outcome.
+    aliases : ndarray of uint32
+        The cell whose outcome has the rest.
+    """
+
+    shift: int
+    shares: Doubles
+    aliases: NDArray[np.uint32]
+
+
+@lru_cache(maxsize=32)
+def probabilities(mean: float) -> tuple[int, Doubles]:
+    """Return all probabilities of a Poisson distribution that are not zero in double precision.
+
+    Parameters
+    ----------
+    mean : float
+        The mean.
+
+    Returns
+    -------
+    shift : int
+        The first number that has one.
+    probabilities : ndarray
+        Theirs, from `shift` on; the smallest ones are subnormal.
+    """
+    # Forty standard deviations to both sides, and what is far out for small means.
+    reach = 40.0 * math.sqrt(mean)
+    first = max(0, int(mean - reach))
+    numbers = range(first, int(mean + reach) + 400)
+    logarithm = math.log(mean)
+    weights = np.array([k * logarithm - mean - math.lgamma(k + 1) for k in numbers])
+    # What is too small for a double becomes zero.
+    with np.errstate(under="ignore"):
+        all_of_them = np.exp(weights)
+    (known,) = np.nonzero(all_of_them)
+    return first + int(known[0]), all_of_them[known[0] : known[-1] + 1]
+
+
+@lru_cache(maxsize=32)
+def alias_table(mean: float) -> AliasTable:
+    """Return the alias table of a Poisson distribution.
+
+    Parameters
+    ----------
+    mean : float
+        The mean.
+
+    Notes
+    -----
+    Poor cells, with a weight below 1, are filled in passes from the first to the last one, always
+    from the highest cell that still has more than 1. A donor that falls below 1 is a poor cell
+    itself from then on. One more cell, for a uniform number of exactly 1, gives `shift`.
+    """
+    shift, chances = probabilities(mean)
+    count = len(chances)
+    weights: list[float] = (chances * count).tolist()
+    shares = [1.0] * count
+    aliases = list(range(count))
+    donor = _donor_below(weights, count)
+    waiting = list(range(count))
+    while donor >= 0:
+        later = []
+        for cell in waiting:
+            if donor < 0:
+                break
+            if weights[cell] >= 1:
+                later.append(cell)
+                continue
+            shares[cell], aliases[cell] = weights[cell], donor
+            weights[donor] -= 1 - weights[cell]
+            if weights[donor] < 1:
+                donor = _donor_below(weights, donor)
+        if len(later) == len(waiting):
+            break
+        waiting = later
+    return AliasTable(shift, np.array([*shares, 0.0]), np.array([*aliases, 0], np.uint32))
+
+
+def _donor_below(weights: list[float], end: int) -> int:
+    """Return the highest cell below `end` that has a weight of 1 or more, or -1."""
+    for cell in range(end - 1, -1, -1):
+        if weights[cell] >= 1:
+            return cell
+    return -1
+
+
+@lru_cache(maxsize=32)
+def cumulative(mean: float) -> tuple[int, Doubles]:
+    """Return the first number of a Poisson distribution, and its cumulated probabilities."""
+    shift, chances = probabilities(mean)
+    return shift, np.cumsum(chances)
+
+
+@device
+def draw_from_cells(u: Value, shift: Value, shares: Value, aliases: Value) -> Value:
+    """Return the number that an alias table has for a uniform float64 in (0, 1]."""
+    scaled = u * np.float64(shares.size - 1)
+    cell = np.uint32(scaled)
+    inside = scaled - np.float64(cell)
+    own = inside < shares[cell]
+    return np.uint32((cell if own else aliases[cell]) + np.uint32(shift))
+
+
+@device
+def round_normal(normal: Value, mean: Value, deviation: Value) -> Value:
+    """Return a Poisson number of a large mean from a standard normal of type float32."""
+    return np.uint32(math.floor(mean + deviation * np.float64(normal) + 0.5))
+
+
+@device
+def find_in_cumulative(u: Value, shift: Value, sums: Value) -> Value:
+    """Return the smallest number whose cumulated probability is not below a uniform float64."""
+    low = np.uint32(0)
+    high = np.uint32(sums.size - 1)
+    while low < high:
+        middle = np.uint32((low + high) >> np.uint32(1))
+        if sums[middle] < u:
+            low = np.uint32(middle + np.uint32(1))
+        else:
+            high = middle
+    return np.uint32(low + np.uint32(shift))

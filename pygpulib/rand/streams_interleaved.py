@@ -1,0 +1,309 @@
+"""Generators made of many streams that deliver in turn.
+
+The numbers of a call come from the streams one after the other, starting with the stream that is
+next; after the last one it is the first one's turn again. What a stream delivers when it is its
+turn is a *unit*: some draws that become some values. A *row* is one unit of every stream. Calls
+of different kinds take different numbers of draws, so every stream has its own state.
+
+A call is the rest of a row, whole rows, and the beginning of a row. Streams are threads. For whole
+rows the state of a stream stays in registers over several rows.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygpulib._record import record
+from pygpulib.errors import ArgumentError
+from pygpulib.jit.intrinsics.threads import blockDim, blockIdx, gridDim, threadIdx
+from pygpulib.rand.compiling import Function, Value, device, kernel
+from pygpulib.rand.conversions import Method, Parameters, method_of, parameters_of
+from pygpulib.rand.engine import AnyArray, BaseEngine, EngineState
+
+if TYPE_CHECKING:
+    from pygpulib.jit.dispatcher import Kernel
+    from pygpulib.rand.kinds import Kind
+    from pygpulib.rand.request import Request
+
+# Threads of a block: a vector of 32-bit numbers.
+_THREADS = 16
+# Rows for which the state of a stream stays in registers.
+_ROWS = 32
+# So many values are not worth the help of another thread.
+_SMALL = 1024
+
+
+@record
+class Family:
+    """The device functions that make up the kernels of one generator and method.
+
+    Attributes
+    ----------
+    load : Function
+        From the array of states and a stream to its state, a tuple.
+    store : Function
+        Writes the state of a stream back.
+    unit : Function
+        From a state and the parameters to the next state and a tuple of values.
+    streams : int
+        How many streams there are.
+    values : int
+        Values of a unit: 1, 2 or 4.
+    resumes : bool
+        Whether a call may begin within a unit, and leave a unit before its end.
+    """
+
+    load: Function
+    store: Function
+    unit: Function
+    streams: int
+    values: int
+    resumes: bool
+
+
+@record
+class Kernels:
+    """The kernels of a family.
+
+    Attributes
+    ----------
+    rows, span : Kernel
+        For whole rows, and for a part of a row.
+    values : int
+        Values of a unit.
+    scale : int
+        Values from one position of the engine to the next.
+    row : int
+        Values of a row.
+    blocks : int
+        Blocks that share the streams.
+    """
+
+    rows: Kernel
+    span: Kernel
+    values: int
+    scale: int
+    row: int
+    blocks: int
+
+
+# ----------------------------------------------------------------------------------- the kernels
+
+
+@device
+def _put_1(out: Value, place: Value, numbers: Value) -> None:
+    out[place] = numbers[0]
+
+
+@device
+def _put_2(out: Value, place: Value, numbers: Value) -> None:
+    out[place] = numbers[0]
+    out[place + np.uint64(1)] = numbers[1]
+
+
+@device
+def _put_4(out: Value, place: Value, numbers: Value) -> None:
+    out[place] = numbers[0]
+    out[place + np.uint64(1)] = numbers[1]
+    out[place + np.uint64(2)] = numbers[2]
+    out[place + np.uint64(3)] = numbers[3]
+
+
+_PUT = {1: _put_1, 2: _put_2, 4: _put_4}
+
+
+def _make_rows(family: Family) -> Kernel:
+    """Return a kernel that writes whole rows from `at` on."""
+    load, store, unit, put = family.load, family.store, family.unit, _PUT[family.values]
+    streams, values = family.streams, family.values
+    step = np.uint64(streams * values)
+
+    @kernel
+    def rows(
+        states: Value,
+        out: Value,
+        at: Value,
+        rows: Value,
+        a: Value,
+        b: Value,
+        table: Value,
+        aliases: Value,
+    ) -> None:
+        share = streams // gridDim.x
+        first = blockIdx.x * share
+        for row in range(0, rows, _ROWS):
+            count = min(_ROWS, rows - row)
+            for other in range(0, share, blockDim.x):
+                stream = np.uint64(first + other + threadIdx.x)
+                state = load(states, stream)
+                place = np.uint64(at + (row * streams + first + other + threadIdx.x) * values)
+                for _ in range(count):
+                    state, numbers = unit(state, a, b, table, aliases)
+                    put(out, place, numbers)
+                    place += step
+                store(states, stream, state)
+
+    return rows
+
+
+def _make_span(family: Family) -> Kernel:
+    """Return a kernel that writes the values from `begin` to `end` of one row."""
+    load, store, unit = family.load, family.store, family.unit
+    values, resumes = family.values, family.resumes
+
+    @kernel
+    def span(  # noqa: PLR0913, PLR0917
+        states: Value,
+        out: Value,
+        at: Value,
+        begin: Value,
+        end: Value,
+        a: Value,
+        b: Value,
+        table: Value,
+        aliases: Value,
+    ) -> None:
+        first = begin // values
+        units = (end - 1) // values + 1 - first
+        share = (units + gridDim.x - 1) // gridDim.x
+        for other in range(0, share, blockDim.x):
+            inside = other + threadIdx.x
+            number = blockIdx.x * share + inside
+            if inside < share and number < units:
+                stream = np.uint64(first + number)
+                state, numbers = unit(load(states, stream), a, b, table, aliases)
+                place = (first + number) * values
+                for k in range(values):
+                    if begin <= place + k and place + k < end:
+                        out[np.uint64(at + place + k - begin)] = numbers[k]
+                if not resumes or place + values <= end:
+                    store(states, stream, state)
+
+    return span
+
+
+def make_kernels(family: Family) -> Kernels:
+    """Return the kernels of a family, to be compiled when they are first launched."""
+    return Kernels(
+        _make_rows(family),
+        _make_span(family),
+        family.values,
+        1 if family.resumes else family.values,
+        family.streams * family.values,
+        min(64, family.streams // 128),
+    )
+
+
+# ------------------------------------------------------------------------------------ the engine
+
+
+class InterleavedEngine(BaseEngine):
+    """A generator whose streams deliver in turn; what the streams are, subclasses say."""
+
+    def __init__(self, kind: Kind) -> None:
+        super().__init__(kind)
+        self._states: NDArray[Any] | None = None
+        # The unit, or the value if calls may begin within units, that is next.
+        self._next = 0
+        # How many of them were delivered since the last offset.
+        self._delivered = 0
+        # What was asked for last, and how it is served.
+        self._request: Request | None = None
+        self._kernels: Kernels
+        self._parameters: Parameters
+
+    @property
+    @abstractmethod
+    def streams(self) -> int:
+        """How many streams there are."""
+
+    @abstractmethod
+    def _find_kernels(self, method: Method) -> Kernels:
+        """Return the kernels for a method."""
+
+    @abstractmethod
+    def _start(self, delivered: int) -> tuple[NDArray[Any], int]:
+        """Return the states of all streams, and which position is next."""
+
+    def fill(self, request: Request, out: AnyArray, stream: int = 0) -> None:  # noqa: ARG002
+        """Write the next numbers; see :meth:`Engine.fill`."""
+        assert isinstance(out, np.ndarray)
+        if request is not self._request:
+            self._prepare(request)
+        size = out.size
+        if not size:
+            return
+        if self._states is None:
+            self._states, self._next = self._start(self._delivered)
+        if out.dtype.kind == "i":
+            out = out.view(request.dtype)
+        kernels = self._kernels
+        scale = kernels.scale
+        begin = self._next * scale
+        end = begin + size
+        if end <= kernels.row:
+            self._fill_span(out, 0, begin, end)
+        else:
+            self._fill_rows(out, begin, end)
+        self._next = -(-end // scale) % (kernels.row // scale)
+        self._delivered += -(-size // scale)
+
+    def _prepare(self, request: Request) -> None:
+        self.check(request)
+        self._parameters = parameters_of(request)
+        self._kernels = self._find_kernels(method_of(request))
+        self._request = request
+
+    def _fill_span(self, out: AnyArray, at: int, begin: int, end: int) -> None:
+        """Write the values from `begin` to `end` of a row."""
+        kernels, given = self._kernels, self._parameters
+        blocks = 1 if end - begin <= _SMALL else kernels.blocks
+        kernels.span[blocks, _THREADS](
+            self._states, out, at, begin, end, given.a, given.b, given.table, given.aliases
+        )
+
+    def _fill_rows(self, out: AnyArray, begin: int, end: int) -> None:
+        """Write the rest of a row, whole rows, and the beginning of a row."""
+        kernels, given, at = self._kernels, self._parameters, 0
+        row = kernels.row
+        if begin:
+            self._fill_span(out, 0, begin, row)
+            at = row - begin
+        rows = (end - begin - at) // row
+        if rows:
+            kernels.rows[kernels.blocks, _THREADS](
+                self._states, out, at, rows, given.a, given.b, given.table, given.aliases
+            )
+            at += rows * row
+        if at < end - begin:
+            self._fill_span(out, at, 0, end - begin - at)
+
+    def _restart(self, *, keep_position: bool) -> None:
+        self._states = None
+        if not keep_position:
+            self._delivered = 0
+
+    def get_state(self) -> EngineState:
+        """Return the state, to go on from later or elsewhere."""
+        position = (self._next, self._delivered)
+        return self._state(position, b"" if self._states is None else self._states.tobytes())
+
+    def set_state(self, state: EngineState) -> None:
+        """Go on from a state that an engine of the same kind returned."""
+        self._take_settings(state)
+        self._request = None
+        self._next, self._delivered = state.position
+        self._states = None
+        if state.memory:
+            like, _ = self._start(0)
+            if len(state.memory) != like.nbytes:
+                raise ArgumentError(
+                    "the state of a generator is damaged",
+                    detail=f"it holds {len(state.memory)} bytes, expected {like.nbytes}",
+                )
+            like[...] = np.frombuffer(state.memory, like.dtype).reshape(like.shape)
+            self._states = like

@@ -1,0 +1,236 @@
+"""XORWOW: Marsaglia's xorshift generator with a Weyl sequence, 4096 streams of it."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygpulib.jit.intrinsics.bits import bits_float, float_bits
+from pygpulib.rand import distributions as dist
+from pygpulib.rand import poisson
+from pygpulib.rand.binary_jumps import minimal_polynomial, multiply_modulo, power_of_t
+from pygpulib.rand.compiling import Value, device
+from pygpulib.rand.conversions import FROM_BITS, Method
+from pygpulib.rand.kinds import Ordering
+from pygpulib.rand.streams_interleaved import Family, InterleavedEngine, Kernels, make_kernels
+from pygpulib.rand.units import make_unit
+
+Words: TypeAlias = NDArray[np.uint32]
+
+STREAMS = 4096
+_STREAM_EXPONENT = 67
+"""Neighbouring streams are ``2**67`` steps apart."""
+_SEED_STEP = 3133713
+"""With the ordering SEEDED, neighbouring streams have seeds that differ by this."""
+
+_WEYL = np.uint32(362437)
+_WORD = 2**32 - 1
+_NOTHING_KEPT = np.uint32(_WORD)
+"""Where a normal number may be kept for later: bits that are no number."""
+_KEPT_ROW = 6
+
+
+@device
+def _step(state: Value) -> Value:
+    v0, v1, v2, v3, v4, weyl = state
+    t = np.uint32(v0 ^ (v0 >> np.uint32(2)))
+    new = np.uint32(v4 ^ (v4 << np.uint32(4)) ^ t ^ (t << np.uint32(1)))
+    return v1, v2, v3, v4, new, np.uint32(weyl + _WEYL)
+
+
+@device
+def _output(state: Value) -> Value:
+    return np.uint32(state[4] + state[5])
+
+
+@device
+def _load(states: Value, stream: Value) -> Value:
+    return (
+        states[0, stream],
+        states[1, stream],
+        states[2, stream],
+        states[3, stream],
+        states[4, stream],
+        states[5, stream],
+    )
+
+
+@device
+def _store(states: Value, stream: Value, state: Value) -> None:
+    states[0, stream] = state[0]
+    states[1, stream] = state[1]
+    states[2, stream] = state[2]
+    states[3, stream] = state[3]
+    states[4, stream] = state[4]
+    states[5, stream] = state[5]
+
+
+@device
+def _load_kept(states: Value, stream: Value) -> Value:
+    return _load(states, stream), states[_KEPT_ROW, stream]
+
+
+@device
+def _store_kept(states: Value, stream: Value, state: Value) -> None:
+    words, kept = state
+    _store(states, stream, words)
+    states[_KEPT_ROW, stream] = kept
+
+
+@device
+def _poisson_normal(state: Value, a: Value, b: Value, _table: Value, _aliases: Value) -> Value:
+    """Return a Poisson number: a stream makes two normal numbers at a time, and keeps one."""
+    words, kept = state
+    normal = bits_float(np.int32(kept))
+    if kept == _NOTHING_KEPT:
+        words = _step(words)
+        x = _output(words)
+        words = _step(words)
+        normal, later = dist.normals_single(x, _output(words))
+        kept = np.uint32(float_bits(later))
+    else:
+        kept = _NOTHING_KEPT
+    return (words, kept), (poisson.round_normal(normal, a, b),)
+
+
+@cache
+def _kernels(method: Method) -> Kernels:
+    if method is Method.POISSON_NORMAL:
+        return make_kernels(Family(_load_kept, _store_kept, _poisson_normal, STREAMS, 1, False))
+    conversion = FROM_BITS[method]
+    unit = make_unit(_step, _output, conversion)
+    return make_kernels(Family(_load, _store, unit, STREAMS, conversion.values, False))
+
+
+class XorwowEngine(InterleavedEngine):
+    """XORWOW with cuRAND's streams, on this processor."""
+
+    streams = STREAMS
+
+    def _find_kernels(self, method: Method) -> Kernels:
+        return _kernels(method)
+
+    def _start(self, delivered: int) -> tuple[Words, int]:
+        rows, following = divmod(self.offset + delivered, STREAMS)
+        states = np.empty((_KEPT_ROW + 1, STREAMS), np.uint32)
+        states[_KEPT_ROW] = _NOTHING_KEPT
+        if self.ordering is Ordering.PSEUDO_SEEDED:
+            seeds = np.arange(STREAMS, dtype=np.uint64) * np.uint64(_SEED_STEP)
+            states[:_KEPT_ROW] = seed_states(seeds + np.uint64(self.seed))
+            if rows:
+                states[:5] = _apply(_byte_tables(_matrix(_jump(rows))), states[:5])
+        else:
+            first = seed_states(np.array([self.seed], np.uint64))
+            states[:5] = _spread(_follow(first[:5], _jump(rows)))
+            states[5] = first[5]
+        states[5] += np.uint32(rows * int(_WEYL) & _WORD)
+        part = states[:_KEPT_ROW, :following]
+        part[...] = _advance(part)
+        return states, following
+
+
+# ------------------------------------------------------------------------------- seeds and jumps
+
+
+def seed_states(seeds: NDArray[np.uint64]) -> Words:
+    """Return the first states of some seeds as columns: five words, and the Weyl sequence."""
+    low = (seeds & np.uint64(_WORD)).astype(np.uint32)
+    high = (seeds >> np.uint64(32)).astype(np.uint32)
+    a = (low ^ np.uint32(0xAAD26B49)) * np.uint32(1099087573)
+    b = (high ^ np.uint32(0xF7DCEFDD)) * np.uint32(2591861531)
+    return np.stack(
+        [
+            np.uint32(123456789) + a,
+            np.uint32(362436069) ^ a,
+            np.uint32(521288629) + b,
+            np.uint32(88675123) ^ b,
+            np.uint32(5783321) + a,
+            np.uint32(6615241) + a + b,
+        ]
+    )
+
+
+def _advance(states: Words) -> Words:
+    """Return the states after one step; the Weyl sequence is optional."""
+    first, last = states[0], states[4]
+    t = first ^ (first >> np.uint32(2))
+    new = last ^ (last << np.uint32(4)) ^ t ^ (t << np.uint32(1))
+    following = [states[1], states[2], states[3], last, new]
+    return np.stack([*following, states[5] + _WEYL] if len(states) == 6 else following)
+
+
+@cache
+def _modulus() -> int:
+    """Return the minimal polynomial of the step of the five words."""
+    state = np.array([[1], [0], [0], [0], [0]], np.uint32)
+    bits = []
+    for _ in range(2 * 160):
+        bits.append(int(state[0, 0] & 1))
+        state = _advance(state)
+    return minimal_polynomial(bits)
+
+
+def _jump(steps: int) -> int:
+    """Return the polynomial of so many steps."""
+    return power_of_t(steps, _modulus())
+
+
+def _follow(states: Words, jump: int) -> Words:
+    """Return the states after the steps that a polynomial stands for."""
+    result = np.zeros_like(states)
+    while jump:
+        if jump & 1:
+            result ^= states
+        states = _advance(states)
+        jump >>= 1
+    return result
+
+
+def _matrix(jump: int) -> Words:
+    """Return what a jump makes of each of the 160 states with a single bit, as columns."""
+    units = np.zeros((5, 160), np.uint32)
+    bits = np.arange(160)
+    units[bits // 32, bits] = np.uint32(1) << (bits % 32).astype(np.uint32)
+    return _follow(units, jump)
+
+
+def _byte_tables(matrix: Words) -> Words:
+    """Return what each byte of a state contributes: indexed by its position and value."""
+    images = np.ascontiguousarray(matrix.T).reshape(20, 8, 5)
+    tables = np.zeros((20, 256, 5), np.uint32)
+    for bit in range(8):
+        half = 1 << bit
+        tables[:, half : 2 * half] = tables[:, :half] ^ images[:, bit, None]
+    return tables
+
+
+def _apply(tables: Words, states: Words) -> Words:
+    """Return the images of states, given as columns."""
+    parts = np.ascontiguousarray(states.T).astype("<u4").view(np.uint8).reshape(-1, 20)
+    images = tables[0].take(parts[:, 0], axis=0)
+    for position in range(1, 20):
+        images ^= tables[position].take(parts[:, position], axis=0)
+    return np.ascontiguousarray(images.T)
+
+
+@cache
+def _stream_tables() -> tuple[Words, ...]:
+    """Return the tables of jumps over 1, 2, 4, ... streams."""
+    modulus = _modulus()
+    jump = power_of_t(1 << _STREAM_EXPONENT, modulus)
+    tables = []
+    for _ in range(STREAMS.bit_length() - 1):
+        tables.append(_byte_tables(_matrix(jump)))
+        jump = multiply_modulo(jump, jump, modulus)
+    return tuple(tables)
+
+
+def _spread(first: Words) -> Words:
+    """Return the states of all streams from that of the first."""
+    states = first
+    for tables in _stream_tables():
+        states = np.concatenate([states, _apply(tables, states)], axis=1)
+    return states
