@@ -85,10 +85,11 @@ def compile_offline(
     if how.abi is not None:
         function = _convert_results(function, result_type)
     function = prepare(optimize(function), compile_composed)
+    lineinfo = options.hints.lineinfo
     if how.abi is None:
-        text = emit_kernel(function, how.target, name)
+        text = emit_kernel(function, how.target, name, lineinfo=lineinfo)
     else:
-        text = emit_device_function(function, how.target, name, how.abi)
+        text = emit_device_function(function, how.target, name, how.abi, lineinfo=lineinfo)
     ptx = compile_ptx(
         text, how.target, fastmath=options.fastmath, optimization=3 if options.hints.optimize else 0
     )

@@ -13,9 +13,16 @@ from pygpulib.errors import (
     ArgumentTypeError,
     ConfigurationWarning,
     KernelTypeError,
+    Span,
     UnsupportedFeatureError,
 )
 from pygpulib.jit.backends.cuda.assemble import assemble, is_available
+from pygpulib.jit.backends.cuda.line_info import write_module
+from pygpulib.jit.backends.cuda.module import Module
+from pygpulib.jit.backends.cuda.ptx import compile_ptx
+from pygpulib.jit.backends.cuda.target import known_target
+from pygpulib.jit.backends.cuda.thread import ThreadCode
+from pygpulib.jit.ir import ops as ir
 from pygpulib.types import complex64, complex128, float32, float64, int16, int32, int64, uint32
 from tests.fakecuda.memory import DeviceMemory
 from tests.fakecuda.ptx import launch, parse_module
@@ -356,6 +363,62 @@ def test_forced_inlining():
 def test_options_that_do_not_go_together():
     with pytest.warns(ConfigurationWarning, match="debug=True and opt=True"):
         cuda.compile_ptx(add_arrays, (float32[:],) * 3, debug=True, opt=True)
+
+
+# -------------------------------------------------------------------------------------- lines
+
+
+@cuda.jit(device=True)
+def square(x):
+    return x * x
+
+
+def line_numbers(ptx):
+    return {int(line) for line in re.findall(r"\.loc\s+\d+ (\d+)", ptx)}
+
+
+def test_lines_of_kernels_and_what_they_call():
+    def kernel(a):
+        i = cuda.grid(1)
+        if i < a.size:
+            a[i] = square(a[i])
+
+    first = kernel.__code__.co_firstlineno
+    ptx, _ = cuda.compile_ptx(kernel, (float32[::1],), lineinfo=True)
+    assert re.search(r'\.file.*test_compile_api\.py"', ptx)
+    wanted = {first + 1, first + 3, square.py_func.__code__.co_firstlineno + 2}
+    assert wanted <= line_numbers(ptx)
+    assert ".loc" not in cuda.compile_ptx(kernel, (float32[::1],))[0]
+
+
+def test_lines_of_device_functions():
+    ptx, _ = cuda.compile(fibonacci, int64(int64), lineinfo=True)
+    assert fibonacci.py_func.__code__.co_firstlineno + 2 in line_numbers(ptx)
+
+
+@pytest.mark.skipif(not is_available(), reason="nvJitLink is not installed")
+def test_the_assembler_takes_lines():
+    ptx, _ = cuda.compile_ptx(add_arrays, (float32[:],) * 3, cc=(8, 0), lineinfo=True)
+    plain, _ = cuda.compile_ptx(add_arrays, (float32[:],) * 3, cc=(8, 0))
+    assert len(assemble(ptx, "sm_80", ["-lineinfo"])) > len(assemble(plain, "sm_80"))
+
+
+def test_a_file_with_an_odd_name():
+    code = ThreadCode()
+    code.mark(Span('odd "näme"\\\n.py', 3, 0, 3, 1))
+    code.do("ret void")
+    module = Module(ir.Function("k", (), ir.Block((), ())), known_target((8, 0)), "k")
+    text = write_module(module, [(code, "define ptx_kernel void @k()")], lineinfo=True)
+    assert r'!DIFile(filename: "odd \22n\C3\A4me\22\5C\0A.py"' in text
+    assert ".loc\t1 3 1" in compile_ptx(text, known_target((8, 0)))
+
+
+def test_code_without_a_source_has_no_lines():
+    code = ThreadCode()
+    code.do("ret void")
+    module = Module(ir.Function("k", (), ir.Block((), ())), known_target((8, 0)), "k")
+    text = write_module(module, [(code, "define ptx_kernel void @k()")], lineinfo=True)
+    assert ".loc" not in compile_ptx(text, known_target((8, 0)))
 
 
 def test_unoptimized():

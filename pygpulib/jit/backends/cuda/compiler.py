@@ -20,7 +20,6 @@ from pygpulib.jit.passes.remove_dead_ops import remove_dead_ops
 from pygpulib.jit.passes.share_common import share_common
 
 if TYPE_CHECKING:
-    from pygpulib.jit.backends.cuda.target import CudaTarget
     from pygpulib.jit.backends.protocol import CompileFunction
     from pygpulib.jit.ir import ops as ir
     from pygpulib.jit.ir.intrinsic import Intrinsic, Lowering
@@ -66,10 +65,11 @@ def compile_kernel(
     prepared = prepare(function, compile_function)
     return CudaKernel(
         function.name,
-        partial(_emit, prepared),
+        partial(emit_kernel, prepared, lineinfo=hints.lineinfo),
         facts_of(prepared),
         fastmath=function.numeric.fastmath,
         optimization=3 if hints.optimize else 0,
+        lineinfo=hints.lineinfo,
         bounds={
             "max_registers": hints.max_registers,
             "max_threads_per_block": hints.max_threads_per_block,
@@ -104,10 +104,6 @@ def facts_of(function: ir.Function) -> KernelFacts:
         detail_types=detail_types(function),
         prints=find_prints(function),
     )
-
-
-def _emit(function: ir.Function, target: CudaTarget, name: str) -> str:
-    return emit_kernel(function, target, name)
 
 
 def _lowering(intrinsic: Intrinsic) -> Lowering:

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 def emit_block(thread: Thread, block: ir.Block) -> None:
     """Write a block with its terminator."""
     for op in block.ops[:-1]:
+        thread.code.mark(op.span)
         if not _emit(thread, op):
             # Nothing comes to what follows.
             return
+    thread.code.mark(block.terminator.span)
     _end(thread, block.terminator)
 
 

@@ -15,6 +15,7 @@ from pygpulib._record import replace
 from pygpulib.core.dtypes import DType
 from pygpulib.errors import UnsupportedFeatureError
 from pygpulib.jit.backends.cuda.emit import function_attributes, write_callee
+from pygpulib.jit.backends.cuda.line_info import write_module
 from pygpulib.jit.backends.cuda.module import Module, needs_record
 from pygpulib.jit.backends.cuda.thread import ThreadCode
 from pygpulib.jit.backends.llvm.text import scalar_type
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
 Abi = Literal["c", "numba"]
 
 
-def emit_device_function(function: ir.Function, target: CudaTarget, name: str, abi: Abi) -> str:
+def emit_device_function(
+    function: ir.Function, target: CudaTarget, name: str, abi: Abi, *, lineinfo: bool = False
+) -> str:
     """Write a device function as an LLVM module.
 
     Parameters
@@ -39,6 +42,8 @@ def emit_device_function(function: ir.Function, target: CudaTarget, name: str, a
         Symbol of the entry.
     abi : str
         How it is called.
+    lineinfo : bool
+        Whether the text says which lines of the source instructions come from.
 
     Raises
     ------
@@ -62,7 +67,7 @@ def emit_device_function(function: ir.Function, target: CudaTarget, name: str, a
     functions = [write_callee(module, *each) for each in module.callees.values()]
     code, header = functions[0]
     functions[0] = code, header.replace("noinline", "alwaysinline")
-    return module.write([entry, *functions])
+    return write_module(module, [entry, *functions], lineinfo=lineinfo)
 
 
 def _write_entry(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pygpulib.core import dtypes
 from pygpulib.jit.backends.cuda.control import emit_block
 from pygpulib.jit.backends.cuda.grid_barrier import emit_arrival_counters
+from pygpulib.jit.backends.cuda.line_info import write_module
 from pygpulib.jit.backends.cuda.module import RECORD_TYPE, Module
 from pygpulib.jit.backends.cuda.thread import Thread, ThreadCode
 from pygpulib.jit.passes.intervals import range_of_type
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     from pygpulib.jit.ir import ops as ir
 
 
-def emit_kernel(function: ir.Function, target: CudaTarget, name: str) -> str:
+def emit_kernel(
+    function: ir.Function, target: CudaTarget, name: str, *, lineinfo: bool = False
+) -> str:
     """Write a kernel as an LLVM module.
 
     Parameters
@@ -32,6 +35,8 @@ def emit_kernel(function: ir.Function, target: CudaTarget, name: str) -> str:
         The generation of GPUs, and bounds on what the kernel takes.
     name : str
         Symbol of the kernel; other symbols start with it.
+    lineinfo : bool
+        Whether the text says which lines of the source instructions come from.
 
     Returns
     -------
@@ -47,7 +52,7 @@ def emit_kernel(function: ir.Function, target: CudaTarget, name: str) -> str:
     module = Module(function, target, name)
     functions = [_write_kernel(module)]
     functions += [write_callee(module, *entry) for entry in module.callees.values()]
-    return module.write(functions)
+    return write_module(module, functions, lineinfo=lineinfo)
 
 
 def _write_kernel(module: Module) -> tuple[ThreadCode, str]:

@@ -11,6 +11,7 @@ from pygpulib._config import config
 from pygpulib._record import field, record
 from pygpulib.core.device import current_driver
 from pygpulib.core.driver import DEFAULT_STREAM
+from pygpulib.core.driver_cuda.modules import ImageOptions
 from pygpulib.core.locks import Lock
 from pygpulib.errors import LaunchError
 from pygpulib.jit.backends.cuda.launch_record import (
@@ -116,6 +117,8 @@ class CudaKernel:
         Whether functions of CUDA's mathematical library may be approximate.
     optimization : int
         LLVM's level.
+    lineinfo : bool
+        Whether the driver keeps which lines of the source the code comes from.
     bounds : mapping of str to int, optional
         Keywords of `known_target`.
     use_cache : bool
@@ -133,6 +136,7 @@ class CudaKernel:
         *,
         fastmath: bool = False,
         optimization: OptimizationLevel = 3,
+        lineinfo: bool = False,
         bounds: dict[str, int] | None = None,
         use_cache: bool = True,
     ) -> None:
@@ -141,6 +145,7 @@ class CudaKernel:
         self._emit = emit
         self._fastmath = fastmath
         self._optimization: OptimizationLevel = optimization
+        self._image_options = ImageOptions(has_line_info=lineinfo)
         self._bounds = bounds or {}
         self._use_cache = use_cache
         self._entry = entry_name(name)
@@ -183,7 +188,7 @@ class CudaKernel:
             with self._lock:
                 found = self._loaded.get(key)
                 if found is None:
-                    function = driver.load_image(code, self._entry)
+                    function = driver.load_image(code, self._entry, self._image_options)
                     found = self._loaded[key] = LoadedKernel(driver, function)
         return found
 

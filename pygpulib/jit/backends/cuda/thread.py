@@ -15,15 +15,30 @@ from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.passes.find_ranges import Ranges, find_ranges
 
 if TYPE_CHECKING:
+    from pygpulib.errors import Span
     from pygpulib.jit.backends.cuda.module import Module
 
 
 class ThreadCode(Code):
-    """A function body that knows which basic block is being written."""
+    """A function body that knows which basic block is being written.
+
+    Attributes
+    ----------
+    block : str
+        The label of that block.
+    marks : list of (int, Span)
+        Where in the source the instructions from a position on come from.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.block = "entry"
+        self.marks: list[tuple[int, Span]] = []
+
+    def mark(self, span: Span | None) -> None:
+        """Note where in the source what follows comes from."""
+        if span is not None:
+            self.marks.append((len(self.lines), span))
 
     def label(self, name: str) -> None:
         """Start a basic block."""
