@@ -7,6 +7,7 @@ import pytest
 
 from pygpulib import cuda
 from pygpulib.core import dtypes
+from pygpulib.errors import UnsupportedFeatureError
 from pygpulib.jit.backends.cuda.assemble import assemble
 from pygpulib.jit.backends.cuda.emit import emit_kernel
 from pygpulib.jit.backends.cuda.ptx import compile_ptx
@@ -210,3 +211,15 @@ def test_symbols_start_with_the_name_of_the_kernel(name: str) -> None:
     ptx = ptx_of(compile_prepared(kernel, np.zeros(4)), name=name)
     assert f".entry {name}(" in ptx
     assert f"{name}_shared0" in ptx
+
+
+def test_too_many_arguments_are_refused() -> None:
+    function = Arrays(*[dtypes.int32] * 170).function()
+    assert ".entry" in ptx_of(function)
+    with pytest.raises(UnsupportedFeatureError) as caught:
+        ptx_of(Arrays(*[dtypes.int32] * 171).function())
+    assert str(caught.value) == (
+        "the kernel: the arguments of kernel take 4104 bytes\n"
+        "GPUs have room for 4096 bytes; an array takes 8, and 16 more per dimension\n"
+        "help: pass fewer arrays, or numbers as the elements of one array"
+    )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pygpulib.core.dtypes import DType
+from pygpulib.errors import UnsupportedFeatureError
 from pygpulib.jit.backends.cuda.spaces import GLOBAL, SHARED, find_spaces
 from pygpulib.jit.backends.messages import find_prints
 from pygpulib.jit.ir import ops as ir
@@ -23,6 +25,8 @@ ALIGNMENT = 16
 
 RECORD_TYPE = GLOBAL
 """LLVM's type of the address of the launch record; functions that get it name it ``%record``."""
+
+_MOST_PARAMETER_BYTES = 4096
 
 INVARIANT = "!invariant.load !0"
 """Says of a load that nobody writes what it reads while the kernel runs."""
@@ -47,6 +51,22 @@ def needs_record(function: ir.Function) -> bool:
 
 def _ops(function: ir.Function) -> list[ir.Op]:
     return [op for part in (function, *function.callees) for op in walk(part.body)]
+
+
+def _check_parameters(kernel: ir.Function) -> None:
+    """Refuse a kernel whose arguments do not fit where the hardware keeps them."""
+    size = 8 if needs_record(kernel) else 0
+    for param in kernel.params:
+        bytes_ = param.type.size_bytes if isinstance(param.type, DType) else 8
+        size = -(-size // bytes_) * bytes_ + bytes_
+    if size > _MOST_PARAMETER_BYTES:
+        raise UnsupportedFeatureError(
+            f"{kernel.span or 'the kernel'}: the arguments of {kernel.name} take {size} bytes",
+            span=kernel.span,
+            detail=f"GPUs have room for {_MOST_PARAMETER_BYTES} bytes; an array takes 8, and 16 "
+            "more per dimension",
+            help="pass fewer arrays, or numbers as the elements of one array",
+        )
 
 
 def whole(size_bytes: int) -> int:
@@ -85,6 +105,7 @@ class Module:
     """
 
     def __init__(self, kernel: ir.Function, target: CudaTarget, name: str) -> None:
+        _check_parameters(kernel)
         self.kernel = kernel
         self.target = target
         self.name = name
