@@ -124,9 +124,10 @@ class Context:
         """Return CUDA's default stream of the calling thread."""
         return per_thread_default_stream()
 
-    def can_access_peer(self, peer_device: int) -> bool:  # noqa: ARG002
+    def can_access_peer(self, peer_device: int) -> bool:
         """Return whether kernels can use another device's memory in place."""
-        return False
+        peer = get_device(operator.index(peer_device)).id
+        return self.device.driver.can_access_peer(self.device.id, peer)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Context) and other.device == self.device

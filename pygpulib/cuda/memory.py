@@ -69,7 +69,10 @@ def pinned(*arylist: HostArray) -> Iterator[None]:
     ...     device = to_device(host)
     """
     _require_host_arrays(arylist)
+    # Mapped memory is pinned; it stays so as long as the device arrays live.
+    arrays = [map_host(array) for array in arylist]
     yield
+    del arrays
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import numpy as np
 
 from pygpulib._record import record
 from pygpulib.core.array import ndarray
-from pygpulib.core.device import current_device, current_driver
+from pygpulib.core.device import current_device, current_driver, selected_ordinal
 from pygpulib.core.driver import LaunchShape
 from pygpulib.core.stream import stream_handle
 from pygpulib.errors import LaunchError, LaunchTypeError, PerformanceWarning
@@ -72,7 +72,7 @@ def make_config(
     LaunchTypeError
         If a size is not an integer.
     """
-    limits = current_driver().launch_limits(0)
+    limits = current_driver().launch_limits(selected_ordinal())
     grid_lengths = _lengths(grid, "grid")
     block_lengths = _lengths(block, "block")
     threads = prod(block_lengths)

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import gc
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pygpulib.core.device import current_driver
+from pygpulib.errors import DeviceLostError
 from tests.fakecuda.driver import FakeCuda
 
 if TYPE_CHECKING:
@@ -38,7 +40,11 @@ def fake_cuda(fake_driver: FakeCuda) -> Iterator[FakeCuda]:
     from pygpulib.core.device import use_driver
     from pygpulib.core.driver_cuda import CudaDriver
 
-    with use_driver(CudaDriver()):
+    driver = CudaDriver()
+    with use_driver(driver):
         yield fake_driver
         # Finalizers must not call the driver of the next test.
         gc.collect()
+    # A device that a kernel has spoiled cannot be given back.
+    with suppress(DeviceLostError):
+        driver.close()

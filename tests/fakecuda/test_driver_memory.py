@@ -240,6 +240,33 @@ def test_a_block_given_back_on_one_stream_is_waited_for_by_another(
     del second
 
 
+def test_many_threads_allocate_copy_and_free(fake_driver, driver):
+    failures = []
+
+    def work(number):
+        stream = cuda.stream() if number % 2 else 0
+        host = np.arange(100) + number
+        for _ in range(15):
+            array = cuda.to_device(host, stream=stream)
+            target = cuda.device_array(100, np.int64, stream=stream)
+            target.copy_to_device(array, stream=stream)
+            del array
+            got = target.copy_to_host(stream=stream)
+            if stream:
+                stream.synchronize()
+            if not (got == host).all():
+                failures.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert refused(fake_driver) == []
+    del threads, thread
+
+
 # ------------------------------------------------------------------------------------ finalizers
 
 
@@ -375,6 +402,17 @@ def test_pinned_memory_is_mapped_as_it_is(fake_driver, driver):
         driver.synchronize()
     assert (host == 4).all()
     assert not fake_driver.calls.named("cuMemHostRegister")
+
+
+def test_arrays_are_pinned_inside_a_block(fake_driver, driver):
+    one, two = np.arange(5), np.arange(6.0)
+    with cuda.pinned(one, two):
+        stream = cuda.stream()
+        array = cuda.to_device(one, stream=stream)
+        stream.synchronize()
+        assert len(fake_driver.calls.named("cuMemHostRegister")) == 2
+    assert len(fake_driver.calls.named("cuMemHostUnregister")) == 2
+    np.testing.assert_array_equal(array.copy_to_host(), one)
 
 
 # --------------------------------------------------------------------------------- other processes

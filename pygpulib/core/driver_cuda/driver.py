@@ -159,10 +159,15 @@ class CudaDriver:
         sharing.enable_peer_access(self.contexts, ordinal, peer)
 
     def close(self) -> None:
-        """Give all devices back; nothing of this driver may be in use."""
-        for function in tuple(self._modules):
-            self.unload_image(function)
-        self.contexts.close()
+        """Give all devices back, with everything on them; this driver is of no more use."""
+        try:
+            for function in tuple(self._modules):
+                self.unload_image(function)
+            self.contexts.close()
+        finally:
+            self.contexts.retirement.stop()
+            for table in (self._modules, self._owners, self._stream_owners):
+                table.clear()
 
     # ------------------------------------------------------------------------------- memory
 
@@ -182,7 +187,10 @@ class CudaDriver:
 
     def free(self, address: int) -> None:
         """Give memory back once all that was queued so far is done."""
-        self._owners.pop(address).free(address)
+        context = self._owners.pop(address, None)
+        # None where `close` gave it back.
+        if context is not None:
+            context.free(address)
 
     def trim(self) -> None:
         """Return cached memory of all devices to the system."""
@@ -257,7 +265,9 @@ class CudaDriver:
 
     def destroy_stream(self, stream: int) -> None:
         """Drop a stream once its work is done."""
-        context = self._stream_owners.pop(stream)
+        context = self._stream_owners.pop(stream, None)
+        if context is None:
+            return
 
         def destroy() -> None:
             if not context.reports.get(stream):
@@ -361,7 +371,9 @@ class CudaDriver:
 
     def unload_image(self, function: int) -> None:
         """Drop a kernel once its launches are done; safe to call from a finalizer."""
-        context, module = self._modules.pop(function)
+        context, module = self._modules.pop(function, (None, 0))
+        if context is None:
+            return
 
         def unload() -> None:
             with context.after_pending():
