@@ -70,6 +70,53 @@ def test_a_write_after_reads_by_others_is_a_race():
     run_on_threads(body.format(barrier="bar.warp.sync 0xffffffff;"), before=SHARED, race_check=True)
 
 
+def test_threads_may_use_their_own_bytes_as_they_like():
+    body = """
+        mov.u32 %r2, buffer; mad.lo.u32 %r3, %tid, 4, %r2;
+        st.shared.u32 [%r3], 5; st.shared.u16 [%r3+2], 1;
+        ld.shared.u32 %r4, [%r3]; ld.shared.u32 %r4, [%r3];
+        st.shared.u32 [%r3], %r4;
+        red.shared.add.u32 [%r3], 1;
+        ld.shared.u32 %value, [%r3];
+    """
+    found = run_on_threads(body, threads=64, before=SHARED, race_check=True)
+    assert found.tolist() == [0x10006] * 64
+
+
+def test_races_are_found_again_after_each_barrier():
+    body = (
+        OPPOSITE.format(barrier="bar.sync 0;")
+        + """
+        st.shared.u32 [%r3], %tid;
+        bar.sync 0;
+        bar.sync 0;
+        st.shared.u32 [%r3], 1;
+        {barrier}
+        mad.lo.u32 %r3, %tid, 4, %r2;
+        ld.shared.u32 %value, [%r3];
+    """
+    )
+    fine = body.format(barrier="bar.sync 0;")
+    assert set(run_on_threads(fine, threads=64, before=SHARED, race_check=True).tolist()) == {1}
+    with pytest.raises(SharedRace):
+        run_on_threads(body.format(barrier=""), threads=64, before=SHARED, race_check=True)
+
+
+def test_readers_before_the_last_one_are_remembered():
+    body = """
+        setp.eq.u32 %p0, %tid, 0;
+        setp.eq.u32 %p1, %tid, 1;
+        @%p0 ld.shared.u32 %value, [buffer];
+        @%p1 ld.shared.u32 %value, [buffer];
+        {barrier}
+        @%p1 st.shared.u32 [buffer], 7;
+    """
+    run_on_threads(body.format(barrier="bar.sync 0;"), before=SHARED, race_check=True)
+    with pytest.raises(SharedRace, match="with the read of another thread") as caught:
+        run_on_threads(body.format(barrier=""), before=SHARED, race_check=True)
+    assert caught.value.thread == (1, 0, 0)
+
+
 def test_stores_of_different_values_by_one_instruction_are_a_race():
     with pytest.raises(SharedRace):
         run_on_threads("st.shared.u32 [buffer], %tid;", before=SHARED, race_check=True)
@@ -196,8 +243,10 @@ def test_threads_of_a_warp_at_different_barriers_are_a_fault():
 
 
 def test_a_barrier_that_not_all_reach_is_a_deadlock():
-    with pytest.raises(Deadlock, match=r"64 threads wait for ever: 59 at line .* bar\.sync 0"):
+    expected = r"64 threads wait for ever: 59 at line .* bar\.sync 0"
+    with pytest.raises(Deadlock, match=expected) as caught:
         run_on_threads(DIVERGENT.format(bound=5, other="bar.sync 1;"), threads=64)
+    assert (caught.value.thread, caught.value.instruction) == ((0, 0, 0), "bar.sync 1")
 
 
 def test_numbers_and_counts_of_barriers_are_checked():

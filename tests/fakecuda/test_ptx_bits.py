@@ -138,6 +138,16 @@ def test_masks_and_extensions():
     assert found.tolist() == want
 
 
+def test_masks_and_extensions_that_wrap():
+    places = np.array([0, 1, 7, 31, 32, 40, 200], np.uint32)
+    start, length = pairs(places, places)
+    found = evaluate("bmsk.wrap.b32 {d}, {0}, {1}", [start, length], "u4")
+    rows = zip(start.tolist(), length.tolist(), strict=True)
+    assert found.tolist() == [((1 << n % 32) - 1) << s % 32 & 0xFFFFFFFF for s, n in rows]
+    found = evaluate("szext.wrap.u32 {d}, 0xffffffff, {0}", [length], "u4")
+    assert found.tolist() == [(1 << n % 32) - 1 for n in length.tolist()]
+
+
 def test_nth_set_bit():
     masks = np.uint32([0b10110, 0b10110, 0b10110, 0b10110, 6])
     bases, offsets = np.uint32([1, 3, 4, 0, 0]), np.int32([2, 0, -2, 1, 3])

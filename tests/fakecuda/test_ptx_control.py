@@ -163,6 +163,41 @@ def test_calls():
     assert run_on_threads(body, before=FUNCTIONS).tolist() == [t * t for t in range(32)]
 
 
+def test_arguments_and_results_of_several_elements():
+    function = """.func (.param .align 8 .b8 r[16]) swap(.param .align 8 .b8 x[16])
+    { .reg .b32 %a, %b, %c, %d;
+      ld.param.v2.b32 {%a, %b}, [x];
+      ld.param.v2.b32 {%c, %d}, [x+8];
+      st.param.v4.b32 [r], {%d, %c, %b, %a}; ret; }"""
+    body = """
+        { .param .align 8 .b8 argument[16];
+        .param .align 8 .b8 value[16];
+        st.param.v2.b32 [argument], {1, 20};
+        st.param.b32 [argument+8], 300;
+        st.param.b32 [argument+12], %tid;
+        call.uni (value), swap, (argument);
+        ld.param.v4.b32 {%r2, %r3, %r4, %r5}, [value]; }
+        mad.lo.u32 %r2, %r2, 10, %r3;
+        mad.lo.u32 %r2, %r2, 10, %r4;
+        mad.lo.u32 %value, %r2, 10, %r5;
+    """
+    found = run_on_threads(body, before=function)
+    assert found.tolist() == [((t * 10 + 300) * 10 + 20) * 10 + 1 for t in range(32)]
+
+
+def test_the_very_first_instruction_may_be_the_target_of_a_branch():
+    device = Device()
+    counter = device.put(np.zeros(1, np.uint32))
+    body = """.reg .b64 %a; .reg .b32 %old; .reg .pred %p;
+        START: ld.param.u64 %a, [counter];
+        atom.global.add.u32 %old, [%a], 1;
+        setp.lt.u32 %p, %old, 40;
+        @%p bra START;
+        ret;"""
+    device.run(kernel(body, ["counter"]), counter, block=8, max_steps=1000)
+    assert device.get(counter).tolist() == [48]
+
+
 def test_recursion_keeps_registers_and_local_memory_apart():
     body = "rem.u32 %r2, %tid, 9;" + CALL.format(argument="%r2", function="factorial", prototype="")
     want = [int(np.prod(range(1, t % 9 + 1), dtype=np.int64)) for t in range(32)]

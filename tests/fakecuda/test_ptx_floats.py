@@ -120,6 +120,23 @@ def test_fma_rounds_once(kind, mode):
     same_floats(found, want)
 
 
+def test_fma_at_the_ends_of_the_exponents():
+    random = np.random.default_rng(7)
+    count = 400
+    # Products whose errors are subnormal or vanish, and factors that only just do not overflow.
+    exponents = random.choice([-1073, -900, -600, -537, -520, -400, -100, 0, 400, 500, 511, 1000],
+                              (3, count))  # fmt: skip
+    with np.errstate(all="ignore"):
+        a, b, c = (np.ldexp(random.uniform(1, 2, count), e) for e in exponents)
+        c = np.where(np.arange(count) % 2 == 0, -(a * b), c)
+        naive = (a.astype(np.longdouble) * b + c).astype(float)
+    finite = np.isfinite(c)
+    a, b, c, naive = a[finite], b[finite], c[finite], naive[finite]
+    found = evaluate("fma.rn.f64 {d}, {0}, {1}, {2}", [a, b, c], "f8")
+    exact = lambda x, y, z: x * y + z or None  # noqa: E731
+    same_floats(found, expected(exact, naive, [a, b, c], "f8", "rn"))
+
+
 def test_fma_in_half_precision():
     a, b, c = operands("f2", 150, 3)
     found = evaluate("fma.rn.f16 {d}, {0}, {1}, {2}", [a, b, c], "f2")

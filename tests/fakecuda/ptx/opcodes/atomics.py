@@ -9,7 +9,6 @@ import numpy as np
 from tests.fakecuda.ptx.faults import UnsupportedPtx
 from tests.fakecuda.ptx.frames import Lanes
 from tests.fakecuda.ptx.opcodes.conversions import from_bf16, to_bf16
-from tests.fakecuda.ptx.opcodes.floating import maximum, minimum
 from tests.fakecuda.ptx.opcodes.memory import address_of, space_of
 from tests.fakecuda.ptx.opcodes.table import Step, direct
 from tests.fakecuda.ptx.operands import address_reader, reader, unpacked, writer
@@ -29,18 +28,10 @@ def _decrement(old: np.ndarray, limit: np.ndarray, _: np.ndarray) -> np.ndarray:
     return np.where((old == 0) | (old > limit), limit, old - 1).astype(old.dtype)
 
 
-def _min(old: np.ndarray, value: np.ndarray, _: np.ndarray) -> np.ndarray:
-    return minimum(old, value) if old.dtype.kind == "f" else np.minimum(old, value)
-
-
-def _max(old: np.ndarray, value: np.ndarray, _: np.ndarray) -> np.ndarray:
-    return maximum(old, value) if old.dtype.kind == "f" else np.maximum(old, value)
-
-
 UPDATES: dict[str, Update] = {
     "add": lambda old, value, _: old + value,
-    "min": _min,
-    "max": _max,
+    "min": lambda old, value, _: np.minimum(old, value),
+    "max": lambda old, value, _: np.maximum(old, value),
     "and": lambda old, value, _: old & value,
     "or": lambda old, value, _: old | value,
     "xor": lambda old, value, _: old ^ value,
@@ -55,9 +46,13 @@ def _update_of(instruction: Instruction) -> Update:
     name = instruction.choose(*UPDATES)
     if name is None:
         raise UnsupportedPtx(f"line {instruction.line}: {instruction.text}")
-    if instruction.type.name.startswith("bf16"):
-        if name != "add":
-            raise UnsupportedPtx(f"line {instruction.line}: {instruction.text}")
+    kind = instruction.type
+    # Integers and bits know all operations, floats only two.
+    if (kind.is_float or kind.name.startswith("bf16")) and name not in ("add", "exch"):
+        raise UnsupportedPtx(f"line {instruction.line}: {instruction.text}")
+    if kind.name == "bf16x2":
+        raise UnsupportedPtx(f"line {instruction.line}: {instruction.text}")
+    if kind.name == "bf16" and name == "add":
         return lambda old, value, _: to_bf16(from_bf16(old) + from_bf16(value), "rn")
     return UPDATES[name]
 
@@ -146,20 +141,6 @@ def _accumulation(function: np.ufunc) -> Sequence:
     return sequence
 
 
-def _extrema(update: Update, function: np.ufunc) -> Sequence:
-    accumulated = _accumulation(function)
-
-    def sequence(old: np.generic, values: np.ndarray, unused: np.ndarray) -> np.ndarray:
-        if values.dtype.kind != "f":
-            return accumulated(old, values, unused)
-        states = [np.array([old])]
-        for place in range(len(values)):
-            states.append(update(states[-1], values[place : place + 1], unused))
-        return np.concatenate(states)
-
-    return sequence
-
-
 def _exchanges(old: np.generic, values: np.ndarray, _: np.ndarray) -> np.ndarray:
     return np.concatenate(([old], values))
 
@@ -179,8 +160,8 @@ _SEQUENCES: dict[Update, Sequence] = {
     UPDATES["and"]: _accumulation(np.bitwise_and),
     UPDATES["or"]: _accumulation(np.bitwise_or),
     UPDATES["xor"]: _accumulation(np.bitwise_xor),
-    UPDATES["min"]: _extrema(_min, np.minimum),
-    UPDATES["max"]: _extrema(_max, np.maximum),
+    UPDATES["min"]: _accumulation(np.minimum),
+    UPDATES["max"]: _accumulation(np.maximum),
     UPDATES["exch"]: _exchanges,
     UPDATES["cas"]: _comparisons,
 }
