@@ -156,7 +156,7 @@ class Memcpy3D(Structure):
     )
 
 
-HostFunction = CFUNCTYPE(None, c_void_p)
+StreamCallback = CFUNCTYPE(None, c_void_p, c_int, c_void_p)
 
 # ------------------------------------------------------------------------------------ functions
 
@@ -264,8 +264,8 @@ FUNCTIONS = {
     "cuStreamSynchronize": Function("wait for a stream", (_STREAM,)),
     "cuStreamQuery": Function("ask how far a stream is", (_STREAM,)),
     "cuStreamWaitEvent": Function("let a stream wait for an event", (_STREAM, _EVENT, c_uint)),
-    "cuLaunchHostFunc": Function(
-        "queue a call of a host function", (_STREAM, HostFunction, c_void_p)
+    "cuStreamAddCallback": Function(
+        "queue a call of a host function", (_STREAM, StreamCallback, c_void_p, c_uint)
     ),
     "cuEventCreate": Function("create an event", (_HANDLE, c_uint)),
     "cuEventDestroy_v2": Function("drop an event", (_EVENT,)),

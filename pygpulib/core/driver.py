@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from pygpulib.core.layout import Shape
     from pygpulib.core.memory import Buffer
+    from pygpulib.errors import DeviceError
 
 HostArray = np.ndarray[tuple[int, ...], np.dtype[np.generic]]
 
@@ -264,8 +265,13 @@ class Driver(Protocol):
         """Wait until all work of the device is done."""
         ...
 
-    def add_host_function(self, stream: int, function: Callable[[], None]) -> None:
-        """Call a function that does not raise once the stream's work so far is done."""
+    def add_host_function(
+        self, stream: int, function: Callable[[DeviceError | None], None]
+    ) -> None:
+        """Call a function that does not raise once the stream's work so far is done.
+
+        It is told the error if the device failed at the work.
+        """
         ...
 
     def create_event(self, timing: bool) -> object:

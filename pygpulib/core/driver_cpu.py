@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from pygpulib.core.driver import Executable, HostImage, LaunchShape, Memory, StridedMemory
     from pygpulib.core.layout import Shape
+    from pygpulib.errors import DeviceError
 
 _DLPACK_CPU = 1
 
@@ -182,9 +183,13 @@ class CpuDriver:
     def synchronize(self) -> None:
         """Return at once: all work is done."""
 
-    def add_host_function(self, stream: int, function: Callable[[], None]) -> None:  # noqa: ARG002
+    def add_host_function(
+        self,
+        stream: int,  # noqa: ARG002
+        function: Callable[[DeviceError | None], None],
+    ) -> None:
         """Call the function now: all earlier work is done."""
-        function()
+        function(None)
 
     def create_event(self, timing: bool) -> CpuEvent:
         """Return a new event."""

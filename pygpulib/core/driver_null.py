@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from pygpulib.core.driver import Executable, LaunchShape, Memory, StridedMemory
     from pygpulib.core.layout import Shape
+    from pygpulib.errors import DeviceError
 
 _DLPACK_EXTENSION_DEVICE = 12
 
@@ -177,10 +178,12 @@ class NullDriver:
         """Record the call."""
         self._note("synchronize")
 
-    def add_host_function(self, stream: int, function: Callable[[], None]) -> None:
+    def add_host_function(
+        self, stream: int, function: Callable[[DeviceError | None], None]
+    ) -> None:
         """Record the call, and make it."""
         self._note("add_host_function", stream)
-        function()
+        function(None)
 
     def create_event(self, timing: bool) -> object:
         """Return a new object."""

@@ -98,8 +98,9 @@ class Stream:
         Parameters
         ----------
         callback : callable
-            Called as ``callback(stream, status, arg)`` with status 0. It must not use the
-            device. An exception that it raises becomes a warning.
+            Called as ``callback(stream, status, arg)``; status is 0, or the driver's number of
+            the error if the device failed at the work. It must not use the device. An exception
+            that it raises becomes a warning.
         arg : object, optional
             Handed on.
 
@@ -119,9 +120,9 @@ class Stream:
                 detail="expected a function of stream, status and arg",
             )
 
-        def run() -> None:
+        def run(fault: DeviceError | None) -> None:
             try:
-                callback(self, 0, arg)
+                callback(self, 0 if fault is None else fault.code, arg)
             except Exception as error:
                 warnings.warn(
                     f"Exception in stream callback: {error!r}", PyGpuLibWarning, stacklevel=1
@@ -135,7 +136,8 @@ class Stream:
         Returns
         -------
         asyncio.Future
-            Its result is this stream. It belongs to the running event loop.
+            Its result is this stream, or the error if the device failed at the work. It
+            belongs to the running event loop.
 
         Raises
         ------
@@ -153,19 +155,20 @@ class Stream:
             ) from cause
         future: asyncio.Future[Stream] = loop.create_future()
 
-        def resolve() -> None:
+        def resolve(fault: DeviceError | None) -> None:
             # The future may have been cancelled while the stream worked.
-            if not future.done():
+            if future.done():
+                return
+            if fault is None:
                 future.set_result(self)
+            else:
+                future.set_exception(fault)
 
-        self.driver.add_host_function(
-            self.handle, lambda: _ignore(loop.call_soon_threadsafe(resolve))
-        )
+        def tell_loop(fault: DeviceError | None) -> None:
+            loop.call_soon_threadsafe(resolve, fault)
+
+        self.driver.add_host_function(self.handle, tell_loop)
         return future
-
-
-def _ignore(result: object) -> None:
-    """Turn an expression into a statement."""
 
 
 class Event:

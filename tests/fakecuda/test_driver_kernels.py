@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import gc
 
@@ -171,7 +172,37 @@ def test_after_a_bad_access_the_device_is_lost(fake_driver, recwarn):
             array.copy_to_host()
         with pytest.raises(DeviceLostError):
             cuda.device_array(10)
+        with pytest.raises(DeviceLostError):
+            cuda.default_stream().add_callback(print)
         # Finalizers are silent: the memory went with the device.
         del array
         gc.collect(1)
     assert [str(warning.message) for warning in recwarn] == []
+
+
+def test_who_waits_for_a_stream_is_told_that_the_device_failed(fake_driver):
+    from pygpulib.core.device import use_driver
+    from pygpulib.core.driver_cuda import CudaDriver
+
+    async def run(driver):
+        function = driver.load_image(programs.FILL.encode(), "fill")
+        stream = cuda.stream()
+        seen = []
+        arguments = Arguments(64, 10, 0)
+        driver.launch_function(function, SHAPE, arguments.address, stream.handle)
+        try:
+            stream.add_callback(lambda stream, status, arg: seen.append(status))
+            waiting = stream.async_done()
+        except DeviceLostError:
+            # Where work is done at once, the next call is told already.
+            assert not fake_driver.deferred
+            return
+        fake_driver.run_pending()
+        with pytest.raises(DeviceLostError, match="a kernel read or wrote memory that it may not"):
+            await waiting
+        assert seen == [700]
+
+    driver = CudaDriver()
+    with use_driver(driver):
+        asyncio.run(run(driver))
+        gc.collect(1)

@@ -128,7 +128,7 @@ def test_an_exception_in_a_callback_is_a_warning(driver):
 def test_an_exception_in_a_host_function_stays_there(driver, monkeypatch):
     seen = []
     monkeypatch.setattr("sys.unraisablehook", lambda args: seen.append(args.exc_type))
-    driver.add_host_function(0, lambda: 1 // 0)
+    driver.add_host_function(0, lambda fault: 1 // 0)
     driver.synchronize()
     assert seen == [ZeroDivisionError]
     del seen[:]

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from pygpulib.core.driver_cuda.contexts import Context
     from pygpulib.core.layout import Shape
     from pygpulib.core.memory import Buffer
+    from pygpulib.errors import DeviceError
 
 _DLPACK_CUDA = 2
 
@@ -285,7 +286,9 @@ class CudaDriver:
         """Wait until all work of the device is done."""
         self.contexts.current().synchronize()
 
-    def add_host_function(self, stream: int, function: Callable[[], None]) -> None:
+    def add_host_function(
+        self, stream: int, function: Callable[[DeviceError | None], None]
+    ) -> None:
         """Call a function, in another thread, once the stream's work so far is done."""
         context = self.contexts.current()
         self._host_calls.add(stream, function)
