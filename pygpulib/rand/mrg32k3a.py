@@ -1,0 +1,289 @@
+"""MRG32k3a: L'Ecuyer's combination of two recurrences, many streams of it.
+
+States and products are float64 in the kernels: everything that occurs is an integer below 2**53,
+and floating-point units have no slow division to do.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygpulib.rand import distributions as dist
+from pygpulib.rand import poisson
+from pygpulib.rand.compiling import Value, device
+from pygpulib.rand.conversions import Conversion, Conversions, Method
+from pygpulib.rand.kinds import Ordering
+from pygpulib.rand.streams_interleaved import Family, InterleavedEngine, Kernels, make_kernels
+from pygpulib.rand.units import make_unit
+
+Doubles: TypeAlias = NDArray[np.float64]
+Residues: TypeAlias = NDArray[np.uint64]
+
+_STREAMS = 81920
+_LEGACY_STREAMS = 4096
+_STREAM_EXPONENT = 76
+"""Neighbouring streams are ``2**76`` steps apart."""
+
+_M1, _M2 = 4294967087, 4294944443
+_MODULUS_1, _MODULUS_2 = float(_M1), float(_M2)
+_INVERSE_1, _INVERSE_2 = 1.0 / _M1, 1.0 / _M2
+_A1, _B1 = 1403580.0, 810728.0
+_A2, _B2 = 527612.0, 1370589.0
+_TO_BITS = 1.000000048662
+
+_SHIFT_1 = ((0, 1, 0), (0, 0, 1), (_M1 - 810728, 1403580, 0))
+_SHIFT_2 = ((0, 1, 0), (0, 0, 1), (_M2 - 1370589, 0, 527612))
+
+_KEPT_ROW = 6
+_NOTHING_KEPT = np.float64("nan")
+"""Where a normal number may be kept for later."""
+
+
+@device
+def _step(state: Value) -> Value:
+    s0, s1, s2, t0, t1, t2 = state
+    p = _A1 * s1 - _B1 * s0
+    p -= np.rint(p * _INVERSE_1) * _MODULUS_1
+    p += _MODULUS_1 if p < 0.0 else 0.0
+    q = _A2 * t2 - _B2 * t0
+    q -= np.rint(q * _INVERSE_2) * _MODULUS_2
+    q += _MODULUS_2 if q < 0.0 else 0.0
+    return s1, s2, p, t1, t2, q
+
+
+@device
+def _output(state: Value) -> Value:
+    """Return the draw: an integer from 1 to the larger modulus."""
+    z = state[2] - state[5]
+    return z + (_MODULUS_1 if z <= 0.0 else 0.0)
+
+
+@device
+def _load(states: Value, stream: Value) -> Value:
+    return (
+        states[0, stream],
+        states[1, stream],
+        states[2, stream],
+        states[3, stream],
+        states[4, stream],
+        states[5, stream],
+    )
+
+
+@device
+def _store(states: Value, stream: Value, state: Value) -> None:
+    states[0, stream] = state[0]
+    states[1, stream] = state[1]
+    states[2, stream] = state[2]
+    states[3, stream] = state[3]
+    states[4, stream] = state[4]
+    states[5, stream] = state[5]
+
+
+@device
+def _load_kept(states: Value, stream: Value) -> Value:
+    return _load(states, stream), states[_KEPT_ROW, stream]
+
+
+@device
+def _store_kept(states: Value, stream: Value, state: Value) -> None:
+    words, kept = state
+    _store(states, stream, words)
+    states[_KEPT_ROW, stream] = kept
+
+
+# ----------------------------------------------------------------------- from draws to numbers
+
+
+@device
+def _double(z: Value) -> Value:
+    return z * _INVERSE_1
+
+
+@device
+def _single(z: Value) -> Value:
+    return np.float32(z * _INVERSE_1)
+
+
+@device
+def _normals_single(x: Value, y: Value) -> Value:
+    return dist.box_muller_single(_single(x), dist.angle_single(_single(y)))
+
+
+@device
+def _normals_double(x: Value, y: Value) -> Value:
+    return dist.box_muller_double(_double(x), dist.angle_double(_double(y)))
+
+
+@device
+def _raw(z: Value, _a: Value, _b: Value, _table: Value, _aliases: Value) -> Value:
+    # The largest draw becomes 2**32, which wraps to 0.
+    return (np.uint32(np.uint64(z * _TO_BITS)),)
+
+
+@device
+def _uniform_single(z: Value, _a: Value, _b: Value, _table: Value, _aliases: Value) -> Value:
+    return (_single(z),)
+
+
+@device
+def _uniform_double(z: Value, _a: Value, _b: Value, _table: Value, _aliases: Value) -> Value:
+    return (_double(z),)
+
+
+@device
+def _normal_single(x: Value, y: Value, a: Value, b: Value, _table: Value, _aliases: Value) -> Value:
+    first, second = _normals_single(x, y)
+    return dist.scale_single(first, a, b), dist.scale_single(second, a, b)
+
+
+@device
+def _normal_double(x: Value, y: Value, a: Value, b: Value, _table: Value, _aliases: Value) -> Value:
+    first, second = _normals_double(x, y)
+    return dist.scale_double(first, a, b), dist.scale_double(second, a, b)
+
+
+@device
+def _lognormal_single(
+    x: Value, y: Value, a: Value, b: Value, _table: Value, _aliases: Value
+) -> Value:
+    first, second = _normals_single(x, y)
+    return dist.exponential_of_single(first, a, b), dist.exponential_of_single(second, a, b)
+
+
+@device
+def _lognormal_double(
+    x: Value, y: Value, a: Value, b: Value, _table: Value, _aliases: Value
+) -> Value:
+    first, second = _normals_double(x, y)
+    return dist.exponential_of_double(first, a, b), dist.exponential_of_double(second, a, b)
+
+
+@device
+def _poisson_table(z: Value, a: Value, _b: Value, table: Value, aliases: Value) -> Value:
+    return (poisson.draw_from_cells(_double(z), a, table, aliases),)
+
+
+@device
+def _binomial(z: Value, a: Value, _b: Value, table: Value, _aliases: Value) -> Value:
+    return (poisson.find_in_cumulative(_double(z), a, table),)
+
+
+@device
+def _poisson_normal(state: Value, a: Value, b: Value, _table: Value, _aliases: Value) -> Value:
+    """Return a Poisson number: a stream makes two normal numbers at a time, and keeps one."""
+    words, kept = state
+    normal = np.float32(kept)
+    if kept == kept:
+        kept = _NOTHING_KEPT
+    else:
+        words = _step(words)
+        x = _output(words)
+        words = _step(words)
+        normal, later = _normals_single(x, _output(words))
+        kept = np.float64(later)
+    return (words, kept), (poisson.round_normal(normal, a, b),)
+
+
+_CONVERSIONS: Conversions = {
+    Method.RAW: Conversion(1, 1, _raw),
+    Method.UNIFORM_SINGLE: Conversion(1, 1, _uniform_single),
+    Method.UNIFORM_DOUBLE: Conversion(1, 1, _uniform_double),
+    Method.NORMAL_SINGLE: Conversion(2, 2, _normal_single),
+    Method.NORMAL_DOUBLE: Conversion(2, 2, _normal_double),
+    Method.LOGNORMAL_SINGLE: Conversion(2, 2, _lognormal_single),
+    Method.LOGNORMAL_DOUBLE: Conversion(2, 2, _lognormal_double),
+    Method.POISSON_TABLE: Conversion(1, 1, _poisson_table),
+    Method.BINOMIAL: Conversion(1, 1, _binomial),
+}
+
+
+@cache
+def _kernels(method: Method, streams: int) -> Kernels:
+    if method is Method.POISSON_NORMAL:
+        return make_kernels(Family(_load_kept, _store_kept, _poisson_normal, streams, 1, False))
+    conversion = _CONVERSIONS[method]
+    unit = make_unit(_step, _output, conversion)
+    return make_kernels(Family(_load, _store, unit, streams, conversion.values, False))
+
+
+class Mrg32k3aEngine(InterleavedEngine):
+    """MRG32k3a with cuRAND's streams, on this processor."""
+
+    @property
+    def streams(self) -> int:
+        """How many streams there are: the ordering LEGACY has fewer."""
+        return _LEGACY_STREAMS if self.ordering is Ordering.PSEUDO_LEGACY else _STREAMS
+
+    def _find_kernels(self, method: Method) -> Kernels:
+        return _kernels(method, self.streams)
+
+    def _start(self, delivered: int) -> tuple[Doubles, int]:
+        rows, following = divmod(self.offset + delivered, self.streams)
+        states = np.empty((_KEPT_ROW + 1, self.streams))
+        states[_KEPT_ROW] = _NOTHING_KEPT
+        seed_1, seed_2 = seed_state(self.seed)
+        for part, seed, recurrence in ((0, seed_1, _RECURRENCES[0]), (3, seed_2, _RECURRENCES[1])):
+            first = recurrence.follow(recurrence.power(rows), seed[:, None])
+            states[part : part + 3] = recurrence.spread(first, self.streams)
+            moved = states[part : part + 3, :following].astype(np.uint64)
+            states[part : part + 3, :following] = recurrence.follow(recurrence.power(1), moved)
+        return states, following
+
+
+# ------------------------------------------------------------------------------- seeds and jumps
+
+
+def seed_state(seed: int) -> tuple[Residues, Residues]:
+    """Return the first state of a seed, three words of each recurrence."""
+    low = (seed & 0xFFFFFFFF) ^ 0x55555555 if seed else 1
+    high = (seed >> 32) ^ 0xAAAAAAAA if seed else 1
+    first = [12345 * word % _M1 for word in (low, high, low)]
+    second = [12345 * word % _M2 for word in (high, low, high)]
+    return np.array(first, np.uint64), np.array(second, np.uint64)
+
+
+class _Recurrence:
+    """One of the two recurrences, and its steps as matrices modulo its modulus."""
+
+    def __init__(self, modulus: int, step: tuple[tuple[int, ...], ...]) -> None:
+        self.modulus = np.uint64(modulus)
+        self._powers = [np.array(step, np.uint64)]
+
+    def follow(self, matrix: Residues, states: Residues) -> Residues:
+        """Return the images of states, given as columns."""
+        # A product of two residues fits into 64 bits, the sum of three does not.
+        parts = [matrix[:, k, None] * states[k] % self.modulus for k in range(3)]
+        images: Residues = (parts[0] + parts[1] + parts[2]) % self.modulus
+        return images
+
+    def power(self, steps: int) -> Residues:
+        """Return the matrix of so many steps."""
+        result = np.eye(3, dtype=np.uint64)
+        for exponent in range(steps.bit_length()):
+            if steps >> exponent & 1:
+                result = self.follow(self._power_of_two(exponent), result)
+        return result
+
+    def _power_of_two(self, exponent: int) -> Residues:
+        powers = self._powers
+        while len(powers) <= exponent:
+            powers.append(self.follow(powers[-1], powers[-1]))
+        return powers[exponent]
+
+    def spread(self, first: Residues, streams: int) -> Residues:
+        """Return the states of all streams from that of the first."""
+        states, exponent = first, _STREAM_EXPONENT
+        while states.shape[1] < streams:
+            missing = states[:, : streams - states.shape[1]]
+            moved = self.follow(self._power_of_two(exponent), missing)
+            states = np.concatenate([states, moved], axis=1)
+            exponent += 1
+        return states
+
+
+_RECURRENCES = (_Recurrence(_M1, _SHIFT_1), _Recurrence(_M2, _SHIFT_2))
