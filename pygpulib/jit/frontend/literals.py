@@ -30,7 +30,9 @@ def from_source(ctx: Context, number: Operand) -> Operand:
     """
     if not ctx.options.weak_literals or not isinstance(number, Number | Complex):
         return number
-    if is_own(ctx.frame.source.outer.get("__name__")) or number.dtype.is_bool:
+    # Integers that int64 does not hold are too large for most of what they could meet.
+    is_plain = number.dtype in (dtypes.int64, dtypes.float64, dtypes.complex128)
+    if not is_plain or is_own(ctx.frame.source.outer.get("__name__")):
         return number
     return replace(number, is_weak=True)
 
@@ -78,7 +80,9 @@ def join(left: types.ScalarType, right: types.ScalarType) -> types.ScalarType:
         case types.WeakType(), types.WeakType():
             return left if _rank(left.dtype) >= _rank(right.dtype) else right
         case (types.WeakType(dtype), other) | (other, types.WeakType(dtype)):
-            return types.scalar_type(inference.promote(meet(dtype, other.dtype), other.dtype))
+            # Among integers, nobody knows whether its value fits into the other type.
+            own = dtype if other.dtype.is_integer else meet(dtype, other.dtype)
+            return types.scalar_type(inference.promote(own, other.dtype))
         case _:
             raise AssertionError((left, right))
 
@@ -116,11 +120,20 @@ def combine(
     compute: Callable[[Number, Number], Number],
 ) -> Number:
     """Apply an operator to two real numbers, one of them weak at least."""
-    if operator is ast.Pow and right.is_weak and right.dtype.is_integer and not left.is_weak:
-        return compute(left, replace(right, is_weak=False))
+    is_power = operator is ast.Pow and right.is_weak and right.dtype.is_integer
+    if (is_power and not left.is_weak) or _wants_integers(operator, left, right):
+        return compute(
+            inference.cast(ctx, left, left.dtype), inference.cast(ctx, right, right.dtype)
+        )
     result = like((left, right), compute(*settle(ctx, (left, right))))
     assert isinstance(result, Number)
     return result
+
+
+def _wants_integers(operator: type[ast.operator], left: Number, right: Number) -> bool:
+    """Return whether a weak integer has to stay one: a float among them is a whole number."""
+    is_bitwise = operator in (ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
+    return is_bitwise and (left.dtype.is_float or right.dtype.is_float)
 
 
 def common_complex(left: Number | Complex, right: Number | Complex) -> DType | None:

@@ -129,6 +129,31 @@ def test_integers_among_integers():
     np.testing.assert_array_equal(found, expected)
 
 
+def test_integers_that_meet_in_one_variable_keep_their_values():
+    def chosen(x):
+        y = 300
+        if x > 1:
+            y = x
+        return y
+
+    for function in (chosen, lambda x: x if x > 1 else 300, lambda x: max(x, -5) if x else -5):
+        for dtype in ("i1", "u1", "u4", "i8"):
+            found, expected = over(function, np.array([0, 1, 100], dtype))
+            np.testing.assert_array_equal(found, expected)
+    assert result_dtype(lambda x: x if x > 1 else 300, "u1") == np.int64
+    for literal in (lambda x: min(x, 2**63), lambda x: x + (2**64 - 1)):
+        for dtype in ("i8", "u8"):
+            assert result_dtype(literal, dtype) == result_dtype(
+                literal, dtype, options=CompileOptions()
+            )
+
+
+def test_whole_numbers_among_bits():
+    for function in (lambda x: math.floor(x) & 255, lambda x: math.floor(x) << 2):
+        found, expected = over(function, np.array([3.7, 300.2]))
+        np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize("dtype", ["c8", "c16"])
 @pytest.mark.parametrize(
     "function",
