@@ -166,8 +166,11 @@ class BaseEngine(ABC):
                 f"the quasi-random generator {self.rules.name} has no seed",
                 help="its numbers are always the same; set an offset to start elsewhere",
             )
-        self.seed = read_integer("seed", seed, -(2**63), MAX_WORD) & MAX_WORD
-        self._restart(keep_position=True)
+        seed = read_integer("seed", seed, -(2**63), MAX_WORD) & MAX_WORD
+        # As in cuRAND: what is no change does not start anything anew.
+        if seed != self.seed:
+            self.seed = seed
+            self._restart(keep_position=True)
 
     def set_offset(self, offset: int) -> None:
         """Go to a position.
@@ -201,8 +204,9 @@ class BaseEngine(ABC):
                 f"the generator {self.rules.name} has no ordering {name}",
                 detail=f"expected one of {known}",
             )
-        self.ordering = Ordering(ordering)
-        self._restart(keep_position=True)
+        if ordering != self.ordering:
+            self.ordering = Ordering(ordering)
+            self._restart(keep_position=True)
 
     def set_dimensions(self, dimensions: int) -> None:
         """Set the number of dimensions of a quasi-random generator.

@@ -222,8 +222,8 @@ class Mrg32k3aEngine(InterleavedEngine):
     def _find_kernels(self, method: Method) -> Kernels:
         return _kernels(method, self.streams)
 
-    def _start(self, delivered: int) -> tuple[Doubles, int]:
-        rows, following = divmod(self.offset + delivered, self.streams)
+    def _start(self, position: int) -> tuple[Doubles, int]:
+        rows, following = divmod(position, self.streams)
         states = np.empty((_KEPT_ROW + 1, self.streams))
         states[_KEPT_ROW] = _NOTHING_KEPT
         seed_1, seed_2 = seed_state(self.seed)

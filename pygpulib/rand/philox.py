@@ -146,9 +146,12 @@ class PhiloxEngine(InterleavedEngine):
     def _find_kernels(self, method: Method) -> Kernels:
         return _kernels(method)
 
-    def _start(self, delivered: int) -> tuple[Counters, int]:
-        # A new seed does not go on where the old one ended, but at a quarter of the way.
-        position = self.offset + (self.offset % _VALUES + delivered) // _VALUES
+    def _distance(self) -> int:
+        # A new seed goes on after a quarter of the way: as many values on as there were visits.
+        lane = (self.offset + self._started) % _VALUES
+        return self._started + (lane + self._delivered) // _VALUES
+
+    def _start(self, position: int) -> tuple[Counters, int]:
         rows, following = divmod(position, _ROW)
         states = np.full((2, _STREAMS), rows, np.uint64)
         states[_COUNTERS, : following // _VALUES] += _ONE

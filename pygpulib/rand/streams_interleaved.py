@@ -209,7 +209,9 @@ class InterleavedEngine(BaseEngine):
         self._states: NDArray[Any] | None = None
         # The unit, or the value if calls may begin within units, that is next.
         self._next = 0
-        # How many of them were delivered since the last offset.
+        # How far from the offset the generator was started last, and how many of them it has
+        # delivered since.
+        self._started = 0
         self._delivered = 0
         # What was asked for last, and how it is served.
         self._request: Request | None = None
@@ -226,8 +228,12 @@ class InterleavedEngine(BaseEngine):
         """Return the kernels for a method."""
 
     @abstractmethod
-    def _start(self, delivered: int) -> tuple[NDArray[Any], int]:
-        """Return the states of all streams, and which position is next."""
+    def _start(self, position: int) -> tuple[NDArray[Any], int]:
+        """Return the states of all streams at a position, and which unit or value is next."""
+
+    def _distance(self) -> int:
+        """Return how far from the offset a new seed goes on."""
+        return self._started + self._delivered
 
     def fill(self, request: Request, out: AnyArray, stream: int = 0) -> None:  # noqa: ARG002
         """Write the next numbers; see :meth:`Engine.fill`."""
@@ -238,7 +244,7 @@ class InterleavedEngine(BaseEngine):
         if not size:
             return
         if self._states is None:
-            self._states, self._next = self._start(self._delivered)
+            self._states, self._next = self._start(self.offset + self._started)
         if out.dtype.kind == "i":
             out = out.view(request.dtype)
         kernels = self._kernels
@@ -283,20 +289,20 @@ class InterleavedEngine(BaseEngine):
             self._fill_span(out, at, 0, end - begin - at)
 
     def _restart(self, *, keep_position: bool) -> None:
+        self._started = self._distance() if keep_position else 0
+        self._delivered = 0
         self._states = None
-        if not keep_position:
-            self._delivered = 0
 
     def get_state(self) -> EngineState:
         """Return the state, to go on from later or elsewhere."""
-        position = (self._next, self._delivered)
+        position = (self._next, self._started, self._delivered)
         return self._state(position, b"" if self._states is None else self._states.tobytes())
 
     def set_state(self, state: EngineState) -> None:
         """Go on from a state that an engine of the same kind returned."""
         self._take_settings(state)
         self._request = None
-        self._next, self._delivered = state.position
+        self._next, self._started, self._delivered = state.position
         self._states = None
         if state.memory:
             like, _ = self._start(0)

@@ -113,8 +113,8 @@ class XorwowEngine(InterleavedEngine):
     def _find_kernels(self, method: Method) -> Kernels:
         return _kernels(method)
 
-    def _start(self, delivered: int) -> tuple[Words, int]:
-        rows, following = divmod(self.offset + delivered, STREAMS)
+    def _start(self, position: int) -> tuple[Words, int]:
+        rows, following = divmod(position, STREAMS)
         states = np.empty((_KEPT_ROW + 1, STREAMS), np.uint32)
         states[_KEPT_ROW] = _NOTHING_KEPT
         if self.ordering is Ordering.PSEUDO_SEEDED:
