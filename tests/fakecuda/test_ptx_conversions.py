@@ -149,6 +149,12 @@ def test_saturation_and_flushing():
     assert found.tolist() == [0, 0, 1]
 
 
+def test_negative_values_can_become_zero():
+    values = np.array([-2.5, -0.0, 0.25, 1.5, np.inf, -np.inf], np.float32)
+    found = evaluate("cvt.rn.relu.f16.f32 {d}, {0}", [values], "f2")
+    same_floats(found, np.array([0, 0, 0.25, 1.5, np.inf, 0], np.float16))
+
+
 def test_bfloat16():
     values = np.concatenate([floats("f4", 200), np.array([1.00390625, 1.01171875], np.float32)])
     found = evaluate("cvt.rn.bf16.f32 {d}, {0}", [values], "u2")

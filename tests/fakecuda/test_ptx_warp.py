@@ -107,6 +107,29 @@ def test_votes():
             assert found[32:].tolist() == [wants] * 32
 
 
+def test_parts_of_a_warp_act_apart_at_one_instruction():
+    body = """
+        setp.lt.u32 %p0, %tid, 10;
+        selp.b32 %r2, 0x3ff, 0xfffffc00, %p0;
+        rem.u32 %r3, %tid, 3;
+        setp.eq.u32 %p1, %r3, 0;
+        {0}
+        """
+    low, high = range(10), range(10, 32)
+    parts = [low if t < 10 else high for t in range(32)]
+    found = run_on_threads(body.format("vote.sync.ballot.b32 %value, %p1, %r2;"))
+    assert found.tolist() == [sum(1 << t for t in part if t % 3 == 0) for part in parts]
+    found = run_on_threads(body.format("match.any.sync.b32 %value, 7, %r2;"))
+    assert found.tolist() == [sum(1 << t for t in part) for part in parts]
+    found = run_on_threads(
+        body.format("add.u32 %r4, %tid, 5; redux.sync.add.u32 %value, %r4, %r2;")
+    )
+    assert found.tolist() == [sum(t + 5 for t in part) for part in parts]
+    found = run_on_threads(body.format("not.b32 %r4, %tid; redux.sync.and.b32 %value, %r4, %r2;"))
+    want = [int(np.bitwise_and.reduce([~t & 0xFFFFFFFF for t in part])) for part in parts]
+    assert found.tolist() == want
+
+
 def test_votes_of_a_warp_that_is_not_full():
     found = run_on_threads(
         "setp.ge.u32 %p0, %tid, 1; vote.sync.ballot.b32 %value, %p0, 0xffffffff;", threads=40
