@@ -8,10 +8,14 @@ import numpy as np
 import pytest
 
 from pygpulib import cuda
+from pygpulib._bindings.cuda_constants import STATUS_NAMES
+from pygpulib.core.device import use_driver
 from pygpulib.core.driver import LaunchShape
+from pygpulib.core.driver_cuda import CudaDriver
 from pygpulib.core.driver_cuda.modules import ImageOptions
 from pygpulib.errors import (
     DeviceLostError,
+    DeviceMemoryError,
     DriverError,
     ImageError,
     KernelFault,
@@ -145,45 +149,75 @@ def test_a_launch_of_an_impossible_shape_is_refused(driver):
     assert "cuLaunchKernel returned CUDA_ERROR_" in str(raised.value)
 
 
-def test_after_a_bad_access_the_device_is_lost(fake_driver, recwarn):
-    from pygpulib.core.device import use_driver
-    from pygpulib.core.driver_cuda import CudaDriver
+@pytest.mark.parametrize(
+    ("code", "kind", "help_text"),
+    [
+        (2, DeviceMemoryError, None),
+        (3, LaunchError, "CUDA does not survive a fork"),
+        (701, LaunchError, "use fewer threads in a block"),
+        (709, LaunchError, "another library has reset the device"),
+        (720, LaunchError, "use fewer blocks"),
+        (719, DeviceLostError, "run with PYGPULIB_DEBUG=1"),
+        (4711, LaunchError, None),
+    ],
+)
+def test_a_launch_that_fails_says_what_helps(fake_driver, driver, code, kind, help_text):
+    function = driver.load_image(programs.NOTHING.encode(), "nothing")
+    fake_driver.fail("cuLaunchKernel", code)
+    with pytest.raises(kind) as raised:
+        driver.launch_function(function, SHAPE, 0, 0)
+    assert f"cuLaunchKernel returned {STATUS_NAMES.get(code, 'an unknown status')} ({code})" in str(
+        raised.value
+    )
+    assert raised.value.code == code
+    if help_text is None:
+        assert "help:" not in str(raised.value)
+    else:
+        assert f"\nhelp: {help_text}" in str(raised.value)
 
+
+@pytest.fixture
+def doomed(fake_driver):
+    """A driver whose device will fail."""
     driver = CudaDriver()
     with use_driver(driver):
-        function = driver.load_image(programs.FILL.encode(), "fill")
-        array = cuda.device_array(10, np.int32)
-        arguments = Arguments(64, 10, 0)
-        driver.launch_function(function, SHAPE, arguments.address, 0)
-        with pytest.raises(DeviceLostError) as raised:
-            cuda.synchronize()
-        text = str(raised.value)
-        assert text.splitlines()[0] == (
-            "the device failed: a kernel read or wrote memory that it may not: an index is out of "
-            "range, or an array is used after its memory was given back"
-        )
-        assert "CUDA_ERROR_ILLEGAL_ADDRESS (700)" in text
-        assert text.endswith(
-            "help: run with PYGPULIB_DEBUG=1 to find the place; this process can no longer use "
-            "the device: start a new one"
-        )
-        assert isinstance(raised.value, KernelFault)
-        with pytest.raises(DeviceLostError):
-            array.copy_to_host()
-        with pytest.raises(DeviceLostError):
-            cuda.device_array(10)
-        with pytest.raises(DeviceLostError):
-            cuda.default_stream().add_callback(print)
-        # Finalizers are silent: the memory went with the device.
-        del array
-        gc.collect(1)
+        yield driver
+    with pytest.raises(DeviceLostError):
+        driver.close()
+
+
+def test_after_a_bad_access_the_device_is_lost(doomed, recwarn):
+    driver = doomed
+    function = driver.load_image(programs.FILL.encode(), "fill")
+    array = cuda.device_array(10, np.int32)
+    arguments = Arguments(64, 10, 0)
+    driver.launch_function(function, SHAPE, arguments.address, 0)
+    with pytest.raises(DeviceLostError) as raised:
+        cuda.synchronize()
+    text = str(raised.value)
+    assert text.splitlines()[0] == (
+        "the device failed: a kernel read or wrote memory that it may not: an index is out of "
+        "range, or an array is used after its memory was given back"
+    )
+    assert "CUDA_ERROR_ILLEGAL_ADDRESS (700)" in text
+    assert text.endswith(
+        "help: run with PYGPULIB_DEBUG=1 to find the place; this process can no longer use "
+        "the device: start a new one"
+    )
+    assert isinstance(raised.value, KernelFault)
+    with pytest.raises(DeviceLostError):
+        array.copy_to_host()
+    with pytest.raises(DeviceLostError):
+        cuda.device_array(10)
+    with pytest.raises(DeviceLostError):
+        cuda.default_stream().add_callback(print)
+    # Finalizers are silent: the memory went with the device.
+    del array
+    gc.collect(1)
     assert [str(warning.message) for warning in recwarn] == []
 
 
-def test_who_waits_for_a_stream_is_told_that_the_device_failed(fake_driver):
-    from pygpulib.core.device import use_driver
-    from pygpulib.core.driver_cuda import CudaDriver
-
+def test_who_waits_for_a_stream_is_told_that_the_device_failed(fake_driver, doomed):
     async def run(driver):
         function = driver.load_image(programs.FILL.encode(), "fill")
         stream = cuda.stream()
@@ -202,7 +236,4 @@ def test_who_waits_for_a_stream_is_told_that_the_device_failed(fake_driver):
             await waiting
         assert seen == [700]
 
-    driver = CudaDriver()
-    with use_driver(driver):
-        asyncio.run(run(driver))
-        gc.collect(1)
+    asyncio.run(run(doomed))

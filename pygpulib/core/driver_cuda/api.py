@@ -56,6 +56,9 @@ _HELP = {
     46: "another program has the device for itself; wait for it or use another device",
     201: "select a device first, with cuda.select_device(0)",
     222: "install a newer driver",
+    701: "use fewer threads in a block, less shared memory, or @cuda.jit(max_registers=...)",
+    709: "another library has reset the device; start a new process",
+    720: "use fewer blocks: those of a cooperative kernel all run at the same time",
     800: "functions called from a stream must not use the device",
     802: "wait until the driver's services run, or restart them",
     803: "the driver in the kernel and its libraries differ in version: restart the machine after "
