@@ -64,7 +64,7 @@ def compile(  # noqa: A001, PLR0913, PLR0917 - numba's name and options
         Check bounds and raise exceptions; for kernels only, which get the address of a launch
         record as one more parameter.
     lineinfo : bool
-        Accepted for compatibility.
+        Tell in the PTX which lines of the source instructions come from.
     device : bool
         Whether it is a device function; else a kernel.
     fastmath : bool

@@ -11,6 +11,7 @@ from pygpulib.core.locks import Lock
 from pygpulib.core.settings import settings
 from pygpulib.errors import (
     ArgumentError,
+    DeviceLostError,
     KernelTypeError,
     LaunchError,
     SpecializationError,
@@ -425,7 +426,16 @@ class ConfiguredKernel:
         stream = self.config.stream
         staging = Staging(stream, found.compiled.copies_host_arrays)
         words = pack_arguments(found.parameter_types, staging.replace_all(given, values))
-        current_driver().launch(found.compiled, self.config.shape, ctypes.addressof(words), stream)
+        address = ctypes.addressof(words)
+        try:
+            current_driver().launch(found.compiled, self.config.shape, address, stream)
+        except DeviceLostError:
+            # There is nothing to copy any more.
+            raise
+        except BaseException:
+            # What the threads have done until one of them failed is seen, as in place.
+            staging.copy_back()
+            raise
         staging.copy_back()
 
     def _note(self, argument_types: TypeList, found: Specialization) -> None:

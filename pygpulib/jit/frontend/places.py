@@ -89,7 +89,8 @@ def load(ctx: Context, element: Element, place: Place) -> Operand:
         case TimeLayout():
             return Time(types.TimeType(element), load_number(ctx, dtypes.int64, place))
         case RecordLayout():
-            type_ = types.RecordType(element, place.readonly, place.space)
+            layout = element if place.is_aligned else element.packed
+            type_ = types.RecordType(layout, place.readonly, place.space)
             return Record(type_, address_of(ctx, place), place.name)
         case TextLayout():
             text = types.CharsType(_layout(element, place), place.readonly, place.space)

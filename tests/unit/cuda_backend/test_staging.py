@@ -5,7 +5,7 @@ import pytest
 
 from pygpulib import cuda
 from pygpulib.core.settings import settings
-from pygpulib.errors import PerformanceWarning
+from pygpulib.errors import DeviceLostError, PerformanceWarning
 
 pytestmark = pytest.mark.fake_gpus(use_assembler=False)
 
@@ -159,6 +159,46 @@ def test_a_record_that_is_read_only(fake_cuda):
     take[1, 1](out, array[0])
     assert out[0] == 2.5
     assert copies(fake_cuda).count("out") == 1
+
+
+INNER = np.dtype([("p", np.int16), ("q", np.float64)])
+OUTER = np.dtype([("first", np.int8), ("inner", INNER)])
+
+
+def test_records_in_records_that_are_not_aligned(fake_cuda):
+    @cuda.jit
+    def change(a):
+        inner = a[cuda.grid(1)]["inner"]
+        inner["q"] = inner["p"] + 0.5
+        inner["p"] += 1
+
+    a = np.zeros(3, OUTER)
+    a["inner"]["p"] = 1, 2, 3
+    change[1, 3](a)
+    assert a["inner"].tolist() == [(2, 1.5), (3, 2.5), (4, 3.5)]
+
+
+def test_what_was_done_before_an_error_is_seen(fake_cuda):
+    @cuda.jit(debug=True)
+    def fill(a, limit):
+        i = cuda.grid(1)
+        if i >= limit:
+            raise ValueError("too far")
+        a[i] = 1
+
+    a = np.zeros(4)
+    with pytest.raises(ValueError, match="too far"):
+        fill[1, 4](a, 2)
+    assert a.tolist() == [1.0, 1.0, 0.0, 0.0]
+
+
+def test_a_lost_device_is_reported_as_it_is(fake_cuda):
+    @cuda.jit
+    def jump(a, i):
+        a[i] = 1
+
+    with pytest.raises(DeviceLostError, match="read or wrote memory that it may not"):
+        jump[1, 1](np.zeros(4), 1 << 40)
 
 
 def test_streams(fake_cuda):
