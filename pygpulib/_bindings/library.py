@@ -139,6 +139,11 @@ class Library:
         version = f" {self.version}" if self.version else ""
         return f"{self.title}{version} ({self._handle._name})"
 
+    @property
+    def path(self) -> str:
+        """The library's file, as it was opened."""
+        return str(self._handle._name)
+
     def has(self, name: str) -> bool:
         """Return whether the library exports a function."""
         try:

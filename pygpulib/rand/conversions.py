@@ -31,6 +31,7 @@ class Method(enum.Enum):
     LOGNORMAL_SINGLE = enum.auto()
     LOGNORMAL_DOUBLE = enum.auto()
     POISSON_TABLE = enum.auto()
+    POISSON_INVERSION = enum.auto()
     POISSON_NORMAL = enum.auto()
     BINOMIAL = enum.auto()
 
