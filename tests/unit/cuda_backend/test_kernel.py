@@ -299,6 +299,22 @@ def test_resources(fake_cuda):
     assert "blocks of 64 x 1 x 1 threads" in text
 
 
+def test_an_explanation_shows_which_accesses_are_contiguous(fake_cuda):
+    @cuda.jit
+    def mix(out, a, table):
+        i = cuda.threadIdx.x
+        out[i] = a[3 * i] + table[0]
+
+    mix[1, 32](cuda.device_array(32), cuda.device_array(96), cuda.device_array(1))
+    text = str(mix.explain())
+    assert "run 32 threads along x as one vector" in text
+    assert "store out: float64, contiguous" in text
+    assert "load a: float64, strided, 24 bytes apart" in text
+    assert "load table: float64, the same element in all lanes" in text
+    (layout,) = mix.explain().layouts
+    assert layout.is_full
+
+
 # ------------------------------------------------------------------------------------- errors
 
 

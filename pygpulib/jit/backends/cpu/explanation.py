@@ -6,16 +6,8 @@ from typing import TYPE_CHECKING
 
 from pygpulib.core.dtypes import DType
 from pygpulib.core.processor import LAUNCH_LIMITS
-from pygpulib.jit.backends.cpu.memory import memory_type, size_of
-from pygpulib.jit.backends.findings import (
-    AccessKind,
-    Finding,
-    LaneCall,
-    Layout,
-    LoopFinding,
-    MemoryAccess,
-    Resources,
-)
+from pygpulib.jit.backends.accesses import examine
+from pygpulib.jit.backends.findings import Finding, LaneCall, Layout, Resources
 from pygpulib.jit.ir import intrinsic as lowerings
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.rewrite import walk
@@ -88,10 +80,6 @@ def explain_variant(
 
 def _examine(op: ir.Op, shapes: LaneShapes, variant: CpuVariant) -> Finding | None:
     match op:
-        case ir.Load(result=value) | ir.Store(value=value) | ir.Atomic(value=value):
-            return _examine_access(op, value.type, shapes)
-        case ir.For() | ir.Loop():
-            return LoopFinding(shapes.is_divergent(op), op.span)
         case ir.Call(lowerings.Intrinsic(name=name, cpu=lowerings.Extern(symbols))):
             (result,) = op.results
             operand_type = op.operands[0].type
@@ -100,22 +88,4 @@ def _examine(op: ir.Op, shapes: LaneShapes, variant: CpuVariant) -> Finding | No
                 return None
             return LaneCall(name, symbols[operand_type], op.span)
         case _:
-            return None
-
-
-def _examine_access(
-    op: ir.Load | ir.Store | ir.Atomic, type_: ir.Type, shapes: LaneShapes
-) -> MemoryAccess:
-    pointer, index = shapes[op.pointer].stride, shapes[op.index].stride
-    stride = None if pointer is None or index is None else pointer + index * op.scale
-    size = size_of(memory_type(type_))
-    kinds = {None: AccessKind.SCATTERED, 0: AccessKind.UNIFORM}
-    kinds |= {size: AccessKind.CONTIGUOUS, -size: AccessKind.REVERSED}
-    return MemoryAccess(
-        type(op).__name__.lower(),
-        op.access.array if op.access is not None else "",
-        str(type_),
-        kinds.get(stride, AccessKind.STRIDED),
-        stride,
-        op.span,
-    )
+            return examine(op, shapes)

@@ -68,15 +68,10 @@ def compile_kernel(
         partial(emit_kernel, prepared, lineinfo=hints.lineinfo),
         facts_of(prepared),
         fastmath=function.numeric.fastmath,
-        optimization=3 if hints.optimize else 0,
-        lineinfo=hints.lineinfo,
-        bounds={
-            "max_registers": hints.max_registers,
-            "max_threads_per_block": hints.max_threads_per_block,
-            "min_blocks": hints.min_blocks,
-        },
+        hints=hints,
         # The address of a captured array is another one in each process.
         use_cache=use_cache and not function.captured,
+        function=prepared,
     )
 
 

@@ -24,8 +24,9 @@ from pygpulib.jit.backends.cuda.ptx import optimized_text
 from pygpulib.jit.backends.cuda.ptx_cache import find_ptx
 from pygpulib.jit.backends.cuda.record import LOST_WORD, STATE_WORD
 from pygpulib.jit.backends.cuda.target import OLDEST, CudaTarget, known_target
-from pygpulib.jit.backends.findings import Layout, Resources
+from pygpulib.jit.backends.findings import Resources
 from pygpulib.jit.backends.messages import DetailTypes, format_line, read_fault
+from pygpulib.jit.options import NO_HINTS, CompileHints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from pygpulib.jit import types
     from pygpulib.jit.backends.cuda.ptx import OptimizationLevel
     from pygpulib.jit.backends.cuda.ptx_cache import PtxCode
+    from pygpulib.jit.backends.findings import Layout
     from pygpulib.jit.backends.protocol import Launcher
     from pygpulib.jit.ir import ops as ir
 
@@ -45,7 +47,6 @@ _PLAIN_SHARED_BYTES = 48 << 10
 _MAX_PENDING = 16
 
 _TYPICAL_BLOCK = (256, 1, 1)
-_WARP = 32
 
 
 @record(eq=True)
@@ -115,14 +116,12 @@ class CudaKernel:
         What running it takes to know.
     fastmath : bool
         Whether functions of CUDA's mathematical library may be approximate.
-    optimization : int
-        LLVM's level.
-    lineinfo : bool
-        Whether the driver keeps which lines of the source the code comes from.
-    bounds : mapping of str to int, optional
-        Keywords of `known_target`.
+    hints : CompileHints
+        Bounds on what it takes, and how to compile it.
     use_cache : bool
         Whether its PTX is kept on disk.
+    function : ir.Function, optional
+        The prepared IR, for those who ask about the kernel.
     """
 
     # GPUs do not address the memory of the host.
@@ -135,19 +134,19 @@ class CudaKernel:
         facts: KernelFacts,
         *,
         fastmath: bool = False,
-        optimization: OptimizationLevel = 3,
-        lineinfo: bool = False,
-        bounds: dict[str, int] | None = None,
+        hints: CompileHints = NO_HINTS,
         use_cache: bool = True,
+        function: ir.Function | None = None,
     ) -> None:
         self.name = name
         self.facts = facts
         self._emit = emit
         self._fastmath = fastmath
-        self._optimization: OptimizationLevel = optimization
-        self._image_options = ImageOptions(has_line_info=lineinfo)
-        self._bounds = bounds or {}
+        self._hints = hints
+        self._optimization: OptimizationLevel = 3 if hints.optimize else 0
+        self._image_options = ImageOptions(has_line_info=hints.lineinfo)
         self._use_cache = use_cache
+        self._function = function
         self._entry = entry_name(name)
         self._texts: dict[CudaTarget, PtxCode] = {}
         self._loaded: dict[tuple[CudaDriver, int], LoadedKernel] = {}
@@ -176,7 +175,12 @@ class CudaKernel:
 
     def target(self, compute_capability: tuple[int, int]) -> CudaTarget:
         """Return what is compiled for a device."""
-        return known_target(compute_capability, **self._bounds)
+        return known_target(
+            compute_capability,
+            max_registers=self._hints.max_registers,
+            max_threads_per_block=self._hints.max_threads_per_block,
+            min_blocks=self._hints.min_blocks,
+        )
 
     def load(self, driver: CudaDriver) -> LoadedKernel:
         """Return the kernel on the calling thread's device, loaded if need be."""
@@ -344,18 +348,13 @@ class CudaKernel:
 
     def explain(self) -> list[Layout]:
         """Describe how the blocks launched so far run, or a typical one."""
+        from pygpulib.jit.backends.cuda.explanation import explain_block
+
+        assert self._function is not None, self.name
         cached = [found.was_cached for found in self._texts.values()]
-        return [
-            Layout(
-                block,
-                _WARP,
-                "warp",
-                block[0] * block[1] * block[2] % _WARP == 0,
-                cached[-1] if cached else None,
-                (),
-            )
-            for block in list(self._blocks) or [_TYPICAL_BLOCK]
-        ]
+        was_cached = cached[-1] if cached else None
+        blocks = list(self._blocks) or [_TYPICAL_BLOCK]
+        return [explain_block(self._function, block, was_cached) for block in blocks]
 
     def llvm_text(self) -> str:
         """Return the optimized LLVM IR for the newest target."""
