@@ -1,10 +1,19 @@
+from __future__ import annotations
+
 import os
+from typing import TYPE_CHECKING
 
 # What an earlier run left on disk must not decide what a test sees; the tests of the cache use
 # folders of their own. Set before the package is imported, and inherited by other processes.
 os.environ.setdefault("PYGPULIB_CACHE", "0")
 
+import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.helpers.backends import SimulatedGpu
 
 # Compiling inside a property makes time limits per example meaningless. `quick` repeats the same
 # examples in every run, so that a change and not chance decides whether the tests pass;
@@ -12,3 +21,47 @@ from hypothesis import settings
 settings.register_profile("quick", max_examples=25, derandomize=True, deadline=None, database=None)
 settings.register_profile("fuzz", max_examples=2000, deadline=None, print_blob=True)
 settings.load_profile("quick")
+
+
+GPU = pytest.StashKey["SimulatedGpu"]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--backend",
+        choices=["cpu", "fakecuda", "fakecuda-deferred"],
+        default="cpu",
+        help="what kernels of the public tests run on",
+    )
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    name = session.config.getoption("backend")
+    if name != "cpu":
+        from tests.helpers.backends import SimulatedGpu
+
+        session.config.stash[GPU] = SimulatedGpu(deferred=name == "fakecuda-deferred")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if gpu := session.config.stash.get(GPU, None):
+        gpu.close()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if GPU in config.stash:
+        left_out = [item for item in items if item.get_closest_marker("cpu_only")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
+@pytest.fixture(autouse=True)
+def _check_test(request: pytest.FixtureRequest) -> Iterator[None]:
+    gpu = request.config.stash.get(GPU, None)
+    yield from gpu.check_test() if gpu else (None,)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _check_module(request: pytest.FixtureRequest) -> Iterator[None]:
+    gpu = request.config.stash.get(GPU, None)
+    yield from gpu.check_module() if gpu else (None,)

@@ -279,3 +279,11 @@ def test_approximations_are_close():
     np.testing.assert_allclose(found, exact / exact[::-1], rtol=1e-6)
     found = evaluate("rcp.approx.ftz.f64 {d}, {0}", [exact], "f8")
     np.testing.assert_allclose(found, 1 / exact, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("opcode", "function"), [("neg", np.negative), ("abs", np.abs)])
+def test_signs_of_bfloat16(opcode, function):
+    patterns = np.arange(1 << 16, dtype="u2")
+    values = (patterns.astype("u4") << 16).view("f4")
+    found = evaluate(f"{opcode}.bf16 {{d}}, {{0}}", [patterns], "u2")
+    np.testing.assert_array_equal(found, (function(values).view("u4") >> 16).astype("u2"))

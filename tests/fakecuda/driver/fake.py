@@ -157,6 +157,14 @@ class FakeCuda:
                 if device.primary is not None:
                     self.system.work.finish(device.primary)
 
+    def revive(self) -> None:
+        """Let contexts work again after a fault, as those of a new process do."""
+        self.faults.clear()
+        for device in self.devices:
+            if device.primary is not None:
+                device.primary.fault = None
+                device.primary.is_spoiled = False
+
     def leaks(self, *, cached: bool = True) -> list[str]:
         """Describe what is still allocated or alive; pending work is done first.
 
@@ -172,7 +180,8 @@ class FakeCuda:
         for name, kind in kinds:
             for handle, thing in self.system.handles.of_kind(kind):
                 if getattr(thing, "is_created", True):
-                    found.append(f"{name} {handle:#x}")
+                    prefix = "" if getattr(thing, "is_blocking", True) else "non-blocking "
+                    found.append(f"{prefix}{name} {handle:#x}")
         return found
 
     # --------------------------------------------------------------------------------- install

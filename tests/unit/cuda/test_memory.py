@@ -12,8 +12,8 @@ def test_every_public_name_exists():
 
 
 def test_pinned_arrays_can_be_copied_inside_the_block():
-    host = np.arange(3)
-    with memory.pinned(host, host) as nothing:
+    host, other = np.arange(3), np.zeros((2, 2))
+    with memory.pinned(host, other) as nothing:
         assert nothing is None
         device = memory.to_device(host, copy=False)
         device.copy_to_device(host)

@@ -11,6 +11,15 @@ from pygpulib.errors import ArgumentTypeError, KernelTypeError, LaunchTypeError
 ARRAYS = pytest.mark.parametrize(
     ("name", "layout"), [("carray", "C"), ("farray", "F")], ids=["carray", "farray"]
 )
+
+
+def in_reach(values):
+    """Return a copy at an address that the host and kernels share."""
+    copy = cuda.mapped_array(values.shape, values.dtype)
+    copy[...] = values
+    return copy
+
+
 DTYPES = ["?", "i1", "u2", "i4", "u8", "f2", "f4", "f8", "c8", "c16"]
 
 
@@ -25,13 +34,15 @@ def test_elements_are_read_and_written(dtype):
             out[i] = a[i + 1]
             a[i] = a[0]
 
-    a = np.arange(9).astype(dtype)
+    a = in_reach(np.arange(9).astype(dtype))
     a[0] = 1
-    out = np.zeros(8, dtype)
+    out = in_reach(np.zeros(8, dtype))
     expected = a[1:].copy()
     for _ in range(3):  # the last ones by the short way
         shift[1, 1](a.ctypes.data, out.ctypes.data, 1)
-    shift[2, 4](cuda.to_device(a).address, out.ctypes.data, 8)
+    device = cuda.to_device(a)
+    shift[2, 4](device.address, out.ctypes.data, 8)
+    cuda.synchronize()
     np.testing.assert_array_equal(out, expected)
 
 
@@ -53,7 +64,7 @@ def test_a_negative_index_lies_before_the_address():
         out[0] = p[-1]
         out[1] = p[-2]
 
-    a, out = np.arange(4.0), np.zeros(2)
+    a, out = in_reach(np.arange(4.0)), np.zeros(2)
     look_back[1, 1](a[2:].ctypes.data, out)
     assert out.tolist() == [1, 0]
 
@@ -69,9 +80,10 @@ def test_records_and_dates():
         points[0] = points[1]
         days[1] = days[0]
 
-    points = np.array([(1, 2), (3, 4)], point)
-    days = np.array(["2001-02-03", "NaT"], "M8[D]")
+    points = in_reach(np.array([(1, 2), (3, 4)], point))
+    days = in_reach(np.array(["2001-02-03", "NaT"], "M8[D]"))
     kernel[1, 1](points.ctypes.data, days.ctypes.data)
+    cuda.synchronize()
     assert points.tolist() == [(3, 3), (3, 3)]
     assert (days == np.datetime64("2001-02-03")).all()
 
@@ -95,10 +107,11 @@ def test_arrays_over_pointers(name, layout, shape):
             out[k] = stride
             k += 1
 
-    a = np.arange(1, 7, dtype=np.float32)
+    a = in_reach(np.arange(1, 7, dtype=np.float32))
     view = np.ndarray(shape, np.float32, a, order=layout)
     expected = -view
     negate[1, 1](a.ctypes.data, shape)
+    cuda.synchronize()
     np.testing.assert_array_equal(view, expected)
     out = np.zeros(5, np.int64)
     describe[1, 1](a.ctypes.data, shape, out)
@@ -123,8 +136,9 @@ def test_functions_take_pointers():
             p[1] = q[2]
         p[0] = first(p, n) + last(p, n)
 
-    a = np.arange(1.0, 5)
+    a = in_reach(np.arange(1.0, 5))
     kernel[1, 1](a.ctypes.data, 4)
+    cuda.synchronize()
     assert a.tolist() == [5, 3, 3, 4]
 
 

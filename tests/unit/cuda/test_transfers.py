@@ -19,7 +19,18 @@ def test_in_keeps_what_the_host_has():
     assert values.tolist() == [0, 1, 2]
 
 
-@pytest.mark.parametrize("wrapper", [cuda.InOut, cuda.Out, lambda values: values])
+def test_out_brings_results_back():
+    @cuda.jit
+    def fill(a, start):
+        a[cuda.grid(1)] = start + cuda.grid(1)
+
+    values = np.zeros(3)
+    for start in range(4):
+        fill[1, 3](cuda.Out(values), start)
+        assert values.tolist() == [start, start + 1, start + 2]
+
+
+@pytest.mark.parametrize("wrapper", [cuda.InOut, lambda values: values])
 def test_others_bring_results_back(wrapper):
     values = np.arange(3.0)
     for _ in range(4):

@@ -120,11 +120,18 @@ def approximation(instruction: Instruction) -> Pure:
 # --------------------------------------------------------------------------- signs and order
 
 
+_SIGN_OF_BF16 = np.uint16(0x8000)
+
+
 def negate(instruction: Instruction) -> Pure:
+    if instruction.type.name == "bf16":
+        return _of_type(lambda a: a ^ _SIGN_OF_BF16, instruction, 1)
     return _of_type(np.negative, instruction, 1)
 
 
 def absolute(instruction: Instruction) -> Pure:
+    if instruction.type.name == "bf16":
+        return _of_type(lambda a: a & ~_SIGN_OF_BF16, instruction, 1)
     return _of_type(np.abs, instruction, 1)
 
 

@@ -242,7 +242,7 @@ def rest(instruction: Instruction) -> Pure:
 @pure("neg")
 def negation(instruction: Instruction) -> Pure:
     kind = instruction.type
-    if kind.is_float:
+    if kind.is_float or kind.name == "bf16":
         return floating.negate(instruction)
     return Pure(lambda a: kind.dtype.type(0) - a, (kind,), (kind,))
 
@@ -250,7 +250,9 @@ def negation(instruction: Instruction) -> Pure:
 @pure("abs")
 def absolute(instruction: Instruction) -> Pure:
     kind = instruction.type
-    return floating.absolute(instruction) if kind.is_float else Pure(np.abs, (kind,), (kind,))
+    if kind.is_float or kind.name == "bf16":
+        return floating.absolute(instruction)
+    return Pure(np.abs, (kind,), (kind,))
 
 
 @pure("min", "max")

@@ -1,0 +1,64 @@
+"""The back end on which a session runs the public tests: CPU, or CUDA on the fake driver."""
+
+from __future__ import annotations
+
+import gc
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from pygpulib.core.device import current_driver, use_driver
+from pygpulib.core.driver_cuda import CudaDriver
+from tests.fakecuda.driver import FakeCuda
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class SimulatedGpu:
+    """The fake driver as the process's back end, from the start of a session to its end.
+
+    Parameters
+    ----------
+    deferred
+        Whether work of streams runs as late as allowed instead of at once.
+    """
+
+    def __init__(self, *, deferred: bool) -> None:
+        current_driver()
+        self._stack = ExitStack()
+        self.fake = self._stack.enter_context(FakeCuda(deferred=deferred))
+        self.driver = CudaDriver()
+        self._stack.enter_context(use_driver(self.driver))
+
+    def check_test(self) -> Iterator[None]:
+        """Run a test between the two parts, and complain about what it did to the driver."""
+        yield
+        fake = self.fake
+        fake.calls.clear()
+        fake.launches.clear()
+        wrong = [*fake.internal_errors, *fake.late_writes()]
+        fake.internal_errors.clear()
+        fake.late_writes().clear()
+        # A kernel's fault is the end of a process, but not of the next test.
+        fake.revive()
+        assert wrong == [], "\n".join(wrong)
+
+    def check_module(self) -> Iterator[None]:
+        """Run a module's tests between the two parts, and complain about what they left."""
+        before = self._alive()
+        yield
+        left = sorted(self._alive() - before)
+        assert left == [], "\n".join(left)
+
+    def _alive(self) -> set[str]:
+        gc.collect()
+        # The package keeps events to use them again, and one stream of its own per device.
+        own = ("event", "non-blocking stream")
+        found = self.fake.leaks(cached=False)
+        return {thing for thing in found if not thing.startswith(own)}
+
+    def close(self) -> None:
+        """Put the back end back that was in use before."""
+        gc.collect()
+        self.driver.close()
+        self._stack.close()
