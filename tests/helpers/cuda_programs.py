@@ -81,7 +81,9 @@ def run_cuda(
     parameters = [
         _bytes(param, number) for param, number in zip(function.params, numbers, strict=True)
     ]
-    record = np.zeros(RECORD_WORDS + print_words, np.int64)
+    # What the print buffer holds before would do for the start of a line.
+    record = np.full(RECORD_WORDS + print_words, 3)
+    record[:RECORD_WORDS] = 0
     if needs_record(function):
         address = device.copy(record)
         record[CAPACITY_WORD] = print_words

@@ -50,6 +50,25 @@ def test_the_first_thread_to_fail_reports(seed: int | None) -> None:
     np.testing.assert_array_equal(a, [1] * 35 + [0, 1, 1] + [0] * 26)
 
 
+@pytest.mark.parametrize("seed", [None, 1, 2])
+def test_later_errors_are_not_reported(seed: int | None) -> None:
+    def kernel(a):
+        i = cuda.grid(1)
+        if i == 3:
+            raise ValueError("first")
+        cuda.syncthreads()
+        if i > 30:
+            raise KeyError("later")
+        a[i] = 1
+
+    a = np.zeros(64, np.int32)
+    function = compile_prepared(kernel, a, options=DEBUG)
+    schedule = "lockstep" if seed is None else "shuffled"
+    record, _ = run_cuda(function, 1, 64, (a,), schedule=schedule, seed=seed or 0)
+    assert isinstance(fault_of(function, record), ValueError)
+    assert record[5:8] == [3, 0, 0]
+
+
 def test_details_of_an_error() -> None:
     def kernel(a, n):
         a[cuda.threadIdx.x + n] = 1
