@@ -14,6 +14,7 @@ from enum import Enum
 from pygpulib._record import field, record
 from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
+from pygpulib.jit.backends.cpu.interleaving import Runs
 from pygpulib.jit.backends.cpu.shared import SharedPlaces
 from pygpulib.jit.backends.llvm.arithmetic import Arithmetic
 from pygpulib.jit.backends.llvm.text import Code, constant, register_type, scalar_type
@@ -160,6 +161,8 @@ class Gang:
     """Number of each print (by identity)."""
     call: CallWriter | None = None
     """Writes calls of functions that could not be inlined."""
+    runs: Runs = field(default_factory=dict)
+    """Stores that fill memory together."""
     values: dict[ir.Value, str] = field(default_factory=dict)
     constants: dict[ir.Value, bool | int | float] = field(default_factory=dict)
     mask: str | None = None

@@ -63,7 +63,50 @@ def emit_load(gang: Gang, op: ir.Load) -> None:
 
 
 def emit_store(gang: Gang, op: ir.Store) -> None:
-    """Write a store."""
+    """Write a store, or a run of them where its last one is."""
+    run = gang.runs.get(id(op))
+    if run is None:
+        _store_alone(gang, op)
+    elif op is run[-1]:
+        address, element = address_of(gang, run[0]), run[0].value.type
+        if address.stride == len(run) * size_of(element):
+            _store_run(gang, run, address, element)
+        else:
+            for each in run:
+                _store_alone(gang, each)
+
+
+def _store_run(gang: Gang, run: tuple[ir.Store, ...], address: Address, element: ir.Type) -> None:
+    """Write stores that fill a piece of memory: the lanes' elements in order, all at once."""
+    scalar, size, width = scalar_type(element), size_of(element), gang.width * len(run)
+    text = _interleave(gang, scalar, [gang.vector(op.value) for op in run])
+    pointer = lane_zero(gang, address)
+    if gang.mask is None:
+        gang.code.do(f"store <{width} x {scalar}> {text}, ptr {pointer}, align {size}")
+        return
+    mask = _interleave(gang, "i1", [gang.mask] * len(run))
+    name = f"llvm.masked.store.{suffix(scalar, width)}.p0"
+    arguments = [(f"<{width} x {scalar}>", text), ("ptr", pointer), ("i32", str(size))]
+    gang.code.call_void(name, [*arguments, (f"<{width} x i1>", mask)])
+
+
+def _interleave(gang: Gang, element: str, vectors: list[str]) -> str:
+    """Write the vector of the first elements of all vectors, then the second ones, and so on."""
+    width = gang.width
+    while len(vectors) > 1:
+        half = len(vectors) // 2
+        lanes = [f"i32 {lane + part * width}" for lane in range(width) for part in range(2)]
+        order = f"<{2 * width} x i32> <{', '.join(lanes)}>"
+        type_ = f"<{width} x {element}>"
+        vectors = [
+            gang.code.emit(f"shufflevector {type_} {left}, {type_} {right}, {order}")
+            for left, right in zip(vectors[:half], vectors[half:], strict=True)
+        ]
+        width *= 2
+    return vectors[0]
+
+
+def _store_alone(gang: Gang, op: ir.Store) -> None:
     address = address_of(gang, op)
     element = memory_type(op.value.type)
     if address.stride == 0:

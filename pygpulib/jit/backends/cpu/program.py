@@ -9,6 +9,7 @@ from pygpulib.jit.backends.cpu.callees import Callees, frame_address
 from pygpulib.jit.backends.cpu.control import emit_block
 from pygpulib.jit.backends.cpu.costs import raises
 from pygpulib.jit.backends.cpu.gang import NO_LANES, Flow, Gang, Target
+from pygpulib.jit.backends.cpu.interleaving import find_runs
 from pygpulib.jit.backends.cpu.operations import emit_simple
 from pygpulib.jit.backends.cpu.walk import RECORD_WORD, number_of
 from pygpulib.jit.backends.llvm.text import Code, scalar_type
@@ -72,6 +73,7 @@ class Program:
             shared_places=places,
             print_numbers=callees.print_numbers,
             call=callees.write_call,
+            runs=find_runs(function),
         )
         if function.callees:
             self.gang.stack_base = frame_address(code)
