@@ -126,8 +126,10 @@ def wrap_indices(ctx: Context, array: Array, indices: Sequence[Number]) -> list[
     be fewer indices than dimensions.
     """
     wide = [inference.cast(ctx, index, dtypes.int64) for index in indices]
+    # Unsigned indices never count from the end, whatever they are as signed ones.
     positions = [
-        _wrapped(ctx, index, extent) for index, extent in zip(wide, array.shape, strict=False)
+        position if inference.is_nonnegative(ctx, index) else _wrapped(ctx, position, extent)
+        for index, position, extent in zip(indices, wide, array.shape, strict=False)
     ]
     if ctx.options.debug and positions:
         _check_bounds(ctx, array, wide, positions)

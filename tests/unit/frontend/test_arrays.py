@@ -185,6 +185,12 @@ def test_no_selects_where_an_index_cannot_be_negative():
 
     assert count(ops_of(general, np.zeros(9), np.zeros(1, np.int32)), ir.Select) == 2
 
+    def plain(a, n):
+        a[n[0]] = 1
+
+    for dtype, selects in ((np.int64, 1), (np.uint64, 0), (np.uint32, 0)):
+        assert count(ops_of(plain, np.zeros(9), np.zeros(1, dtype)), ir.Select) == selects
+
 
 def test_contiguous_elements_are_addressed_by_index():
     def kernel(a, b):
