@@ -13,7 +13,6 @@ from hypothesis import settings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.helpers.backends import SimulatedGpu
 
 # Compiling inside a property makes time limits per example meaningless. `quick` repeats the same
 # examples in every run, so that a change and not chance decides whether the tests pass;

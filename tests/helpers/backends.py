@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,8 @@ class SimulatedGpu:
         wrong = [*fake.internal_errors, *fake.late_writes()]
         fake.internal_errors.clear()
         fake.late_writes().clear()
+        for fault in fake.faults:
+            sys.stderr.write(f"{fault}\n")
         # A kernel's fault is the end of a process, but not of the next test.
         fake.revive()
         assert wrong == [], "\n".join(wrong)

@@ -37,7 +37,7 @@ from pygpulib.jit.frontend.values import (
     Tuple,
     Vector,
 )
-from pygpulib.jit.intrinsics.procedures import integer_power
+from pygpulib.jit.intrinsics.procedures import integer_power, power_of_half
 from pygpulib.jit.ir import ops as ir
 
 _KINDS: dict[type[ast.operator], ir.BinaryKind] = {
@@ -90,6 +90,7 @@ _PYTHON: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 MAX_EXPANDED_EXPONENT = 16
 """Up to here a float to the power of a literal becomes multiplications."""
 
+_EXACT_EXPONENTS = (-1.0, 0.0, 1.0, 2.0)
 
 MAX_FOLDED_EXPONENT = 128
 """Up to here a power of integer literals is computed exactly, as CPython's compiler does."""
@@ -291,8 +292,11 @@ def _power(ctx: Context, left: Number, right: Number, dtype: DType, node: ast.AS
     exponent = right.literal
     base = inference.cast(ctx, left, dtype)
     least, most = (0, 64) if dtype.is_integer else (-MAX_EXPANDED_EXPONENT, MAX_EXPANDED_EXPONENT)
-    if (isinstance(exponent, int) or exponent == 2.0) and least <= exponent <= most:
+    # One multiplication or division is exact, as good functions are for such exponents.
+    if (isinstance(exponent, int) or exponent in _EXACT_EXPONENTS) and least <= exponent <= most:
         return _expanded_power(ctx, base, int(exponent))
+    if isinstance(exponent, float) and abs(exponent) == 0.5:
+        return _power_of_half(ctx, base, exponent, node)
     if dtype.is_integer:
         # The base may wrap; an unsigned exponent keeps its value.
         operands = [inference.cast(ctx, left, dtypes.int64), inference.cast(ctx, right, dtype)]
@@ -300,6 +304,19 @@ def _power(ctx: Context, left: Number, right: Number, dtype: DType, node: ast.AS
         assert isinstance(result, Number)
         return inference.cast(ctx, result, dtype)
     return calls.apply_intrinsic(ctx, math.pow, [base, inference.cast(ctx, right, dtype)], node)
+
+
+def _power_of_half(ctx: Context, base: Number, exponent: float, node: ast.AST) -> Number:
+    """Return the square root, or one over it."""
+    root = inline.call(ctx, power_of_half, [base], {}, node)
+    assert isinstance(root, Number)
+    root = inference.cast(ctx, root, base.dtype)
+    return _inverse(ctx, root) if exponent < 0 else root
+
+
+def _inverse(ctx: Context, number: Number) -> Number:
+    one = inference.constant(ctx, 1, number.dtype)
+    return Number(ctx.builder.binary(ir.BinaryKind.DIVIDE, one.value, number.value))
 
 
 def _expanded_power(ctx: Context, base: Number, exponent: int) -> Number:
@@ -315,10 +332,7 @@ def _expanded_power(ctx: Context, base: Number, exponent: int) -> Number:
         if rest:
             square = _multiply(ctx, square, square)
     assert value is not None
-    if exponent < 0:
-        one = inference.constant(ctx, 1, base.dtype)
-        value = ctx.builder.binary(ir.BinaryKind.DIVIDE, one.value, value)
-    return Number(value)
+    return _inverse(ctx, Number(value)) if exponent < 0 else Number(value)
 
 
 def _multiply(ctx: Context, left: ir.Value, right: ir.Value) -> ir.Value:

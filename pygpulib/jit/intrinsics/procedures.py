@@ -40,6 +40,13 @@ def integer_power(base: Whole, exponent: Whole) -> Whole:
     return result
 
 
+def power_of_half(base: Double) -> Double:
+    """Return ``base ** 0.5``: the square root, but for the two values of C's ``pow``."""
+    # -0.0 counts as zero, and minus infinity as infinity.
+    root = math.sqrt(base + 0.0)
+    return math.inf if base == -math.inf else root
+
+
 def round_to_digits(number: Double, digits: Whole) -> Double:
     """Round to a number of decimal digits, ties to the even one; negative digits go left.
 

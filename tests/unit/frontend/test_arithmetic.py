@@ -180,6 +180,32 @@ def test_power_with_literal_exponents():
     np.testing.assert_allclose(over(lambda x: x**-2, double), double**-2.0, rtol=1e-15)
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_half_powers_are_square_roots(dtype):
+    x = np.array([9.0, 2.0, 0.0, -0.0, np.inf, -np.inf, np.nan, -4.0], dtype)
+    with np.errstate(all="ignore"):
+        root = np.sqrt(np.abs(x.astype("f8")))
+        root[-1] = np.nan
+        inverse = 1 / root
+    for function, expected in (
+        (lambda x: x**0.5, root),
+        (lambda x: x**-0.5, inverse),
+        (lambda x: pow(x, 0.5), root),
+    ):
+        found = over(function, x)
+        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(np.signbit(found[:6]), np.signbit(expected[:6]))
+    assert over(lambda n: n**0.5, np.array([9, 16])).tolist() == [3.0, 4.0]
+
+
+def test_powers_of_one_and_minus_one_are_exact():
+    x = np.array([3.0, -7.1, 0.0, np.inf])
+    np.testing.assert_array_equal(over(lambda x: x**1.0, x), x)
+    with np.errstate(divide="ignore"):
+        np.testing.assert_array_equal(over(lambda x: x**-1.0, x), 1 / x)
+    np.testing.assert_array_equal(over(lambda x: x**0.0, x), np.ones(4))
+
+
 def _cube(x):
     return x**3
 
