@@ -10,6 +10,9 @@ from pygpulib.errors import DeviceLostError, PerformanceWarning
 pytestmark = pytest.mark.fake_gpus(use_assembler=False)
 
 
+POINT = np.dtype([("x", np.float64), ("n", np.int32)], align=True)
+
+
 def make_add():
     @cuda.jit
     def add(a, b):
@@ -82,6 +85,41 @@ def test_an_array_that_comes_twice_is_one_array(fake_cuda):
     assert copies(fake_cuda) == ["in", "out"]
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (np.s_[1:], np.s_[:-1]),
+        (np.s_[3:], np.s_[:-3]),
+        (np.s_[::-1], np.s_[:]),
+        (np.s_[::2], np.s_[1::2]),
+        (np.s_[:8], np.s_[8:]),
+    ],
+)
+def test_views_that_overlap_are_the_same_memory(fake_cuda, first, second):
+    @cuda.jit
+    def pass_on(a, b):
+        for i in range(min(a.size, b.size)):
+            a[i] = 2 * b[i] + 1
+
+    whole, expected = np.arange(17.0)[1:], np.arange(17.0)[1:]
+    a, b = expected[first], expected[second]
+    for i in range(min(a.size, b.size)):
+        a[i] = 2 * b[i] + 1
+    pass_on[1, 1](whole[first], whole[second])
+    assert whole.tolist() == expected.tolist()
+
+
+def test_a_record_and_the_array_that_it_lies_in(fake_cuda):
+    @cuda.jit
+    def add(record, array):
+        record["x"] = 5.0
+        array[0]["x"] = array[1]["x"] + 1
+
+    array = np.zeros(3, POINT)
+    add[1, 1](array[1], array)
+    assert array["x"].tolist() == [6.0, 5.0, 0.0]
+
+
 @pytest.mark.parametrize("view", [np.s_[::2], np.s_[::-1], np.s_[3:17:5]])
 def test_strided_views(fake_cuda, view):
     add = make_add()
@@ -129,9 +167,6 @@ def test_arrays_in_tuples(fake_cuda):
     a, b, c = np.zeros(4), np.arange(4.0), np.full(4, 2.0)
     add[1, 4]((a, b), (1, (c,)))
     assert a.tolist() == [0.0, 2.0, 4.0, 6.0]
-
-
-POINT = np.dtype([("x", np.float64), ("n", np.int32)], align=True)
 
 
 def test_records(fake_cuda):
