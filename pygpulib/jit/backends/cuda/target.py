@@ -128,7 +128,11 @@ def known_target(
             detail=f"expected {OLDEST[0]}.{OLDEST[1]} or newer",
             help="set PYGPULIB_BACKEND=cpu: the same program runs on the processor",
         )
-    newest = max(each for each in known_generations() if each <= compute_capability)
+    # Asking LLVM takes longer than all the rest of a launch whose code is in the cache.
+    known = _SINCE_LLVM[0]
+    if compute_capability not in known:
+        known = known_generations()
+    newest = max(each for each in known if each <= compute_capability)
     return CudaTarget(newest, max_registers, max_threads_per_block, min_blocks)
 
 
