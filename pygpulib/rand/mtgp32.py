@@ -19,7 +19,7 @@ from pygpulib.jit.intrinsics.sync import syncthreads
 from pygpulib.jit.intrinsics.threads import blockIdx, threadIdx
 from pygpulib.rand.compiling import Value, kernel
 from pygpulib.rand.kinds import Kind, Ordering
-from pygpulib.rand.single_draws import SOURCES, SingleDrawEngine
+from pygpulib.rand.single_draws import SOURCES, TwisterEngine
 from pygpulib.rand.tables import MtgpParameters, mtgp_parameters
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _kernel(method: Method) -> Kernel:
     return rows
 
 
-class Mtgp32Engine(SingleDrawEngine):
+class Mtgp32Engine(TwisterEngine):
     """MTGP32 with cuRAND's sub-sequences, on this processor."""
 
     def __init__(self, kind: Kind) -> None:
@@ -137,25 +137,8 @@ class Mtgp32Engine(SingleDrawEngine):
         )
         self._next = end
 
-    def set_seed(self, seed: int) -> None:
-        """Start from the beginning with another seed; the same seed changes nothing."""
-        before = self.seed
-        super().set_seed(seed)
-        if self.seed != before:
-            self._begin_again()
-
-    def set_ordering(self, ordering: Ordering) -> None:
-        """Start from the beginning with another ordering; the same one changes nothing."""
-        before = self.ordering
-        super().set_ordering(ordering)
-        if self.ordering is not before:
-            self._begin_again()
-
     def _begin_again(self) -> None:
         self._rings, self._next = None, 0
-
-    def _restart(self, *, keep_position: bool) -> None:
-        """Keep everything; what changes decides the caller."""
 
     def get_state(self) -> EngineState:
         """Return the state, to go on from later or elsewhere."""

@@ -19,7 +19,7 @@ from pygpulib.rand import distributions as dist
 from pygpulib.rand.compiling import Function, Value, device
 from pygpulib.rand.conversions import Method, Parameters
 from pygpulib.rand.engine import BaseEngine
-from pygpulib.rand.kinds import Kind
+from pygpulib.rand.kinds import Kind, Ordering
 from pygpulib.rand.request import Distribution, Request
 
 if TYPE_CHECKING:
@@ -240,3 +240,28 @@ class SingleDrawEngine(BaseEngine):
     def _function(self) -> Function:
         """The device function from a draw to a number."""
         return SOURCES[self.kind].functions[self._method]
+
+
+class TwisterEngine(SingleDrawEngine):
+    """A generator that has no offset, and begins again when it is told something new."""
+
+    @abstractmethod
+    def _begin_again(self) -> None:
+        """Go to the beginning of the sequence."""
+
+    def set_seed(self, seed: int) -> None:
+        """Begin again with another seed; the same seed changes nothing."""
+        before = self.seed
+        super().set_seed(seed)
+        if self.seed != before:
+            self._begin_again()
+
+    def set_ordering(self, ordering: Ordering) -> None:
+        """Begin again with another ordering; the same one changes nothing."""
+        before = self.ordering
+        super().set_ordering(ordering)
+        if self.ordering is not before:
+            self._begin_again()
+
+    def _restart(self, *, keep_position: bool) -> None:
+        """Keep everything, unless one of the functions above decides otherwise."""
