@@ -12,12 +12,19 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from pygpulib.jit.intrinsics.bits import float_bits
 from pygpulib.rand import distributions as dist
 from pygpulib.rand import poisson
 from pygpulib.rand.compiling import Value, device
 from pygpulib.rand.conversions import Conversion, Conversions, Method
 from pygpulib.rand.kinds import Ordering
-from pygpulib.rand.streams_interleaved import Family, InterleavedEngine, Kernels, make_kernels
+from pygpulib.rand.streams_interleaved import (
+    Family,
+    InterleavedEngine,
+    Kernels,
+    make_kernels,
+    make_states,
+)
 from pygpulib.rand.units import make_unit
 
 Doubles: TypeAlias = NDArray[np.float64]
@@ -34,6 +41,8 @@ _INVERSE_1, _INVERSE_2 = 1.0 / _M1, 1.0 / _M2
 _A1, _B1 = 1403580.0, 810728.0
 _A2, _B2 = 527612.0, 1370589.0
 _TO_BITS = 1.000000048662
+# The last bits of such a sum are those of the integer that was added.
+_BITS_OFFSET = 2.0**52
 
 _SHIFT_1 = ((0, 1, 0), (0, 0, 1), (_M1 - 810728, 1403580, 0))
 _SHIFT_2 = ((0, 1, 0), (0, 0, 1), (_M2 - 1370589, 0, 527612))
@@ -122,7 +131,7 @@ def _normals_double(x: Value, y: Value) -> Value:
 @device
 def _raw(z: Value, _a: Value, _b: Value, _table: Value, _aliases: Value) -> Value:
     # The largest draw becomes 2**32, which wraps to 0.
-    return (np.uint32(np.uint64(z * _TO_BITS)),)
+    return (np.uint32(float_bits(np.floor(z * _TO_BITS) + _BITS_OFFSET)),)
 
 
 @device
@@ -224,14 +233,16 @@ class Mrg32k3aEngine(InterleavedEngine):
 
     def _start(self, position: int) -> tuple[Doubles, int]:
         rows, following = divmod(position, self.streams)
-        states = np.empty((_KEPT_ROW + 1, self.streams))
+        streams = self.streams
+        states = make_states(_KEPT_ROW + 1, streams, np.float64)
         states[_KEPT_ROW] = _NOTHING_KEPT
         seed_1, seed_2 = seed_state(self.seed)
         for part, seed, recurrence in ((0, seed_1, _RECURRENCES[0]), (3, seed_2, _RECURRENCES[1])):
             first = recurrence.follow(recurrence.power(rows), seed[:, None])
-            states[part : part + 3] = recurrence.spread(first, self.streams)
-            moved = states[part : part + 3, :following].astype(np.uint64)
-            states[part : part + 3, :following] = recurrence.follow(recurrence.power(1), moved)
+            words = recurrence.spread(first, streams)
+            moved = recurrence.follow(recurrence.power(1), words[:, :following])
+            words[:, :following] = moved
+            states[part : part + 3, :streams] = words
         return states, following
 
 

@@ -17,11 +17,18 @@ from pygpulib.errors import ArgumentError
 from pygpulib.rand.compiling import Function, Value, device
 from pygpulib.rand.conversions import FROM_BITS, Conversion, Method
 from pygpulib.rand.engine import EngineState
-from pygpulib.rand.streams_interleaved import Family, InterleavedEngine, Kernels, make_kernels
+from pygpulib.rand.streams_interleaved import (
+    Family,
+    InterleavedEngine,
+    Kernels,
+    make_kernels,
+    make_states,
+)
 
 Counters: TypeAlias = NDArray[np.uint64]
 
 _STREAMS = 65536
+_LAST_STREAM = np.uint64(_STREAMS - 1)
 _VALUES = 4
 _ROW = _STREAMS * _VALUES
 
@@ -38,7 +45,9 @@ _COUNTERS, _KEY = 0, 1
 
 @device
 def _load(states: Value, stream: Value) -> Value:
-    return states[_COUNTERS, stream], stream, states[_KEY, 0], states[_KEY, 1]
+    # Behind the last stream the first ones come again.
+    number = stream & _LAST_STREAM
+    return states[_COUNTERS, stream], number, states[_KEY, 0], states[_KEY, 1]
 
 
 @device
@@ -153,7 +162,8 @@ class PhiloxEngine(InterleavedEngine):
 
     def _start(self, position: int) -> tuple[Counters, int]:
         rows, following = divmod(position, _ROW)
-        states = np.full((2, _STREAMS), rows, np.uint64)
+        states = make_states(2, _STREAMS, np.uint64)
+        states[_COUNTERS] = rows
         states[_COUNTERS, : following // _VALUES] += _ONE
         states[_KEY, :2] = self.seed & 0xFFFFFFFF, self.seed >> 32
         return states, following

@@ -15,7 +15,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from pygpulib._record import record
 from pygpulib.errors import ArgumentError
@@ -35,6 +35,9 @@ _THREADS = 16
 _ROWS = 32
 # So many values are not worth the help of another thread.
 _SMALL = 1024
+# From so many rows on it pays to align them.
+_ROTATED = 4
+_ALIGNMENT = 64
 
 
 @record
@@ -123,10 +126,11 @@ def _make_rows(family: Family) -> Kernel:
     step = np.uint64(streams * values)
 
     @kernel
-    def rows(
+    def rows(  # noqa: PLR0913, PLR0917
         states: Value,
         out: Value,
         at: Value,
+        rotation: Value,
         rows: Value,
         a: Value,
         b: Value,
@@ -138,7 +142,7 @@ def _make_rows(family: Family) -> Kernel:
         for row in range(0, rows, _ROWS):
             count = min(_ROWS, rows - row)
             for other in range(0, share, blockDim.x):
-                stream = np.uint64(first + other + threadIdx.x)
+                stream = np.uint64(rotation + first + other + threadIdx.x)
                 state = load(states, stream)
                 place = np.uint64(at + (row * streams + first + other + threadIdx.x) * values)
                 for _ in range(count):
@@ -199,6 +203,26 @@ def make_kernels(family: Family) -> Kernels:
 
 
 # ------------------------------------------------------------------------------------ the engine
+
+
+def make_states(rows: int, streams: int, dtype: DTypeLike) -> NDArray[Any]:
+    """Return an array for the states of streams, a row for each of their words.
+
+    It has some more columns, for the first streams when rows are counted from another one.
+    """
+    columns = streams + _THREADS
+    size = rows * columns * np.dtype(dtype).itemsize
+    memory = np.zeros(size + _ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % _ALIGNMENT
+    return memory[start : start + size].view(dtype).reshape(rows, columns)
+
+
+def _rotation(out: AnyArray, begin: int, values: int) -> int:
+    """Return with which stream rows have to begin for their values to be aligned in memory."""
+    assert isinstance(out, np.ndarray)
+    per_line = _ALIGNMENT // out.itemsize
+    first = (begin - out.ctypes.data // out.itemsize) % per_line
+    return first // values if first % values == 0 else 0
 
 
 class InterleavedEngine(BaseEngine):
@@ -272,21 +296,45 @@ class InterleavedEngine(BaseEngine):
             self._states, out, at, begin, end, given.a, given.b, given.table, given.aliases
         )
 
+    def _fill_spans(self, out: AnyArray, at: int, begin: int, end: int) -> None:
+        """Write less than two rows, `begin` being in the first one."""
+        row = self._kernels.row
+        if begin < row:
+            middle = min(row, end)
+            if begin < middle:
+                self._fill_span(out, at, begin, middle)
+            at, begin = at + middle - begin, middle
+        if begin < end:
+            self._fill_span(out, at, begin - row, end - row)
+
     def _fill_rows(self, out: AnyArray, begin: int, end: int) -> None:
-        """Write the rest of a row, whole rows, and the beginning of a row."""
-        kernels, given, at = self._kernels, self._parameters, 0
-        row = kernels.row
-        if begin:
-            self._fill_span(out, 0, begin, row)
-            at = row - begin
-        rows = (end - begin - at) // row
-        if rows:
-            kernels.rows[kernels.blocks, _THREADS](
-                self._states, out, at, rows, given.a, given.b, given.table, given.aliases
-            )
-            at += rows * row
-        if at < end - begin:
-            self._fill_span(out, at, 0, end - begin - at)
+        """Write the rest of a row, whole rows, and the beginning of a row.
+
+        Rows may be counted from another stream than the first, so that vectors of their values
+        are aligned in memory.
+        """
+        kernels, given = self._kernels, self._parameters
+        row, streams = kernels.row, self.streams
+        rotation = _rotation(out, begin, kernels.values) if end - begin > _ROTATED * row else 0
+        first = rotation * kernels.values
+        start = first if begin <= first else row + first
+        rows = (end - start) // row
+        if rows < 1:
+            self._fill_spans(out, 0, begin, end)
+            return
+        self._fill_spans(out, 0, begin, start)
+        states = self._states
+        assert states is not None
+        if rotation:
+            states[:, streams : streams + rotation] = states[:, :rotation]
+        kernels.rows[kernels.blocks, _THREADS](
+            states, out, start - begin, rotation, rows,
+            given.a, given.b, given.table, given.aliases,
+        )  # fmt: skip
+        if rotation:
+            states[:, :rotation] = states[:, streams : streams + rotation]
+        done = start - begin + rows * row
+        self._fill_spans(out, done, first, first + end - begin - done)
 
     def _restart(self, *, keep_position: bool) -> None:
         self._started = self._distance() if keep_position else 0

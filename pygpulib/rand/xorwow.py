@@ -15,7 +15,13 @@ from pygpulib.rand.binary_jumps import minimal_polynomial, multiply_modulo, powe
 from pygpulib.rand.compiling import Value, device
 from pygpulib.rand.conversions import FROM_BITS, Method
 from pygpulib.rand.kinds import Ordering
-from pygpulib.rand.streams_interleaved import Family, InterleavedEngine, Kernels, make_kernels
+from pygpulib.rand.streams_interleaved import (
+    Family,
+    InterleavedEngine,
+    Kernels,
+    make_kernels,
+    make_states,
+)
 from pygpulib.rand.units import make_unit
 
 Words: TypeAlias = NDArray[np.uint32]
@@ -115,20 +121,20 @@ class XorwowEngine(InterleavedEngine):
 
     def _start(self, position: int) -> tuple[Words, int]:
         rows, following = divmod(position, STREAMS)
-        states = np.empty((_KEPT_ROW + 1, STREAMS), np.uint32)
+        states = make_states(_KEPT_ROW + 1, STREAMS, np.uint32)
         states[_KEPT_ROW] = _NOTHING_KEPT
+        words = states[:_KEPT_ROW, :STREAMS]
         if self.ordering is Ordering.PSEUDO_SEEDED:
             seeds = np.arange(STREAMS, dtype=np.uint64) * np.uint64(_SEED_STEP)
-            states[:_KEPT_ROW] = seed_states(seeds + np.uint64(self.seed))
+            words[...] = seed_states(seeds + np.uint64(self.seed))
             if rows:
-                states[:5] = _apply(_byte_tables(_matrix(_jump(rows))), states[:5])
+                words[:5] = _apply(_byte_tables(_matrix(_jump(rows))), words[:5])
         else:
             first = seed_states(np.array([self.seed], np.uint64))
-            states[:5] = _spread(_follow(first[:5], _jump(rows)))
-            states[5] = first[5]
-        states[5] += np.uint32(rows * int(_WEYL) & _WORD)
-        part = states[:_KEPT_ROW, :following]
-        part[...] = _advance(part)
+            words[:5] = _spread(_follow(first[:5], _jump(rows)))
+            words[5] = first[5]
+        words[5] += np.uint32(rows * int(_WEYL) & _WORD)
+        words[:, :following] = _advance(words[:, :following])
         return states, following
 
 
