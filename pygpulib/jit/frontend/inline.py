@@ -90,8 +90,11 @@ def _call_bound(
         node if enclosing else unwrap(function),
     )
     _check_depth(ctx, source, node)
-    span = ctx.builder.span
+    span, strict = ctx.builder.span, ctx.builder.strict
     ctx.calls.append(ctx.span(node))
+    # The library's functions rely on how each operation rounds; those of users that they call do
+    # not have to.
+    ctx.builder.strict = literals.is_own(source.outer.get("__name__"))
     try:
         if _is_recursive(ctx, key):
             from pygpulib.jit.frontend import recursion
@@ -102,7 +105,7 @@ def _call_bound(
         ops = compile_frame(ctx, frame, variables)
     finally:
         ctx.calls.pop()
-        ctx.builder.span = span
+        ctx.builder.span, ctx.builder.strict = span, strict
     if frame.result_type is None and ctx.pending > pending:
         raise Pending
     return _append(ctx, frame, ops)

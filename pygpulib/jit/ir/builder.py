@@ -24,10 +24,13 @@ class Builder:
     ----------
     span : Span or None
         The source range given to the operations that follow.
+    strict : bool
+        Whether the arithmetic that follows is rounded as written; see `ir.Binary`.
     """
 
     def __init__(self) -> None:
         self.span: Span | None = None
+        self.strict = False
         self._open: list[list[ir.Op]] = [[]]
 
     @contextmanager
@@ -86,7 +89,7 @@ class Builder:
     ) -> ir.Value:
         """Append a two-operand operation; both operands have one type."""
         result = ir.Value(left.type)
-        self.append(ir.Binary(kind, left, right, result, strict, span=self.span))
+        self.append(ir.Binary(kind, left, right, result, strict or self.strict, span=self.span))
         return result
 
     def compare(self, kind: ir.CompareKind, left: ir.Value, right: ir.Value) -> ir.Value:

@@ -7,9 +7,13 @@ import cmath
 import numpy as np
 import pytest
 
+from pygpulib.core import dtypes
 from pygpulib.errors import KernelTypeError
 from pygpulib.jit import types
+from pygpulib.jit.ir import ops as ir
+from pygpulib.jit.ir.rewrite import walk
 from tests.helpers.evaluation import over, result_type, scalar
+from tests.helpers.kernels import compile_for
 
 Z = np.array([1 + 2j, -3.5 - 1j, 0.1 + 0.3j])
 
@@ -54,3 +58,25 @@ def test_arguments_that_are_refused(body, problem):
         result_type(body, types.complex128)
     assert problem in caught.value.problem
     assert caught.value.help
+
+
+def test_library_functions_are_rounded_as_written_and_those_of_users_are_not():
+    def twice(x):
+        return x * 2.0 + 1.0
+
+    def kernel(out, z):
+        out[0] = twice(z.real)
+        out[1] = cmath.log(z).real
+        out[2] = twice(z.imag)
+
+    found = compile_for(kernel, np.zeros(3), 1j)
+    products = [
+        op.strict
+        for op in walk(found.body)
+        if isinstance(op, ir.Binary)
+        and op.kind is ir.BinaryKind.MULTIPLY
+        and op.result.type == dtypes.float64
+    ]
+    assert [*products[:1], *products[-1:]] == [False, False]
+    assert len(products) > 4
+    assert all(products[1:-1])

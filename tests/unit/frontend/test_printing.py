@@ -40,6 +40,7 @@ def printed_by_cpu(kernel, grid, block, *args):
         run_python(kernel, grid, block, *args)
     with contextlib.redirect_stdout(io.StringIO()) as found:
         cuda.jit(kernel)[grid, block](*args)
+        cuda.synchronize()
     assert sorted(found.getvalue().splitlines()) == sorted(expected.getvalue().splitlines())
 
 
