@@ -13,7 +13,7 @@ from pygpulib.jit import types
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.rewrite import walk
 from tests.helpers.evaluation import over, result_type, scalar
-from tests.helpers.kernels import compile_for
+from tests.helpers.kernels import Device, compile_for
 
 Z = np.array([1 + 2j, -3.5 - 1j, 0.1 + 0.3j])
 
@@ -61,6 +61,7 @@ def test_arguments_that_are_refused(body, problem):
 
 
 def test_library_functions_are_rounded_as_written_and_those_of_users_are_not():
+    @Device
     def twice(x):
         return x * 2.0 + 1.0
 
