@@ -60,8 +60,10 @@ def _block(counter: Value, stream: Value, key_0: Value, key_1: Value) -> Value:
     """Return four words. The upper halves of the numbers in between are arbitrary."""
     c0, c1, c2, c3 = counter, counter >> _HALF, stream, np.uint64(0)
     for number in _ROUNDS:
-        first = (c0 & _WORD) * _FACTOR_0
-        second = (c2 & _WORD) * _FACTOR_1
+        # The lower halves. Written as shifts they stay where they are in vectors of 64 bits, whose
+        # multiplication ignores the upper halves; masks are taken for 32-bit numbers.
+        first = ((c0 << _HALF) >> _HALF) * _FACTOR_0
+        second = ((c2 << _HALF) >> _HALF) * _FACTOR_1
         c0 = (second >> _HALF) ^ c1 ^ ((key_0 + number * _WEYL_0) & _WORD)
         c2 = (first >> _HALF) ^ c3 ^ ((key_1 + number * _WEYL_1) & _WORD)
         c1 = second
