@@ -148,7 +148,7 @@ def _uniform_double(
 
 @device
 def _normal_single(x: Value, y: Value, a: Value, b: Value, _table: Value, _aliases: Value) -> Value:
-    first, second = dist.normals_single(x, y)
+    first, second = dist.box_muller_single(*dist.polar_single(x, y))
     return dist.scale_single(first, a, b), dist.scale_single(second, a, b)
 
 
@@ -156,7 +156,7 @@ def _normal_single(x: Value, y: Value, a: Value, b: Value, _table: Value, _alias
 def _lognormal_single(
     x: Value, y: Value, a: Value, b: Value, _table: Value, _aliases: Value
 ) -> Value:
-    first, second = dist.normals_single(x, y)
+    first, second = dist.box_muller_library(*dist.polar_single(x, y), dist.MINUS_TWO_SINGLE)
     return dist.exponential_of_single(first, a, b), dist.exponential_of_single(second, a, b)
 
 
@@ -164,7 +164,7 @@ def _lognormal_single(
 def _normal_double(
     x: Value, y: Value, z: Value, w: Value, a: Value, b: Value, _table: Value, _aliases: Value
 ) -> Value:
-    first, second = dist.normals_double(x, y, z, w)
+    first, second = dist.box_muller_double(*dist.polar_double(x, y, z, w))
     return dist.scale_double(first, a, b), dist.scale_double(second, a, b)
 
 
@@ -172,7 +172,7 @@ def _normal_double(
 def _lognormal_double(
     x: Value, y: Value, z: Value, w: Value, a: Value, b: Value, _table: Value, _aliases: Value
 ) -> Value:
-    first, second = dist.normals_double(x, y, z, w)
+    first, second = dist.box_muller_library(*dist.polar_double(x, y, z, w), -2.0)
     return dist.exponential_of_double(first, a, b), dist.exponential_of_double(second, a, b)
 
 
@@ -185,7 +185,7 @@ def _poisson_table(x: Value, a: Value, _b: Value, table: Value, aliases: Value) 
 def _poisson_normal(
     x: Value, y: Value, a: Value, b: Value, _table: Value, _aliases: Value
 ) -> Value:
-    first, second = dist.normals_single(x, y)
+    first, second = dist.box_muller_library(*dist.polar_single(x, y), dist.MINUS_TWO_SINGLE)
     return poisson.round_normal(first, a, b), poisson.round_normal(second, a, b)
 
 

@@ -1,7 +1,8 @@
 """From random bits to uniform, normal and log-normal numbers, in the kernel language.
 
 Uniform numbers are cuRAND's to the last bit: they lie in (0, 1]. Normal ones come from the
-transform of Box and Muller, and differ from cuRAND's by what two mathematics libraries differ.
+transform of Box and Muller, and differ from cuRAND's by what two mathematics libraries differ: up
+to four units in the last place.
 """
 
 from __future__ import annotations
@@ -10,6 +11,12 @@ import math
 
 import numpy as np
 
+from pygpulib.jit.intrinsics.library import (
+    library_cos,
+    library_exp,
+    library_log,
+    library_sin,
+)
 from pygpulib.jit.intrinsics.trigonometry import sincos
 from pygpulib.rand.compiling import Value, device
 
@@ -24,7 +31,7 @@ _UNIT_32_SINGLE = np.float32(2.0**-32)
 _HALF_UNIT_32_SINGLE = np.float32(2.0**-33)
 _ANGLE_32_SINGLE = np.float32(2.0**-32 * 6.2831855)
 _HALF_ANGLE_32_SINGLE = np.float32(2.0**-33 * 6.2831855)
-_MINUS_TWO_SINGLE = np.float32(-2.0)
+MINUS_TWO_SINGLE = np.float32(-2.0)
 
 
 @device
@@ -52,7 +59,7 @@ def uniform_upper(x: Value) -> Value:
 @device
 def box_muller_single(u: Value, angle: Value) -> Value:
     """Return two independent standard normals from a float32 in (0, 1] and an angle."""
-    radius = math.sqrt(_MINUS_TWO_SINGLE * math.log(u))
+    radius = math.sqrt(MINUS_TWO_SINGLE * math.log(u))
     sine, cosine = sincos(angle)
     return radius * sine, radius * cosine
 
@@ -66,16 +73,26 @@ def box_muller_double(u: Value, angle: Value) -> Value:
 
 
 @device
-def normals_single(x: Value, y: Value) -> Value:
-    """Return two standard normals of type float32 from two times 32 bits."""
-    angle = np.float32(y) * _ANGLE_32_SINGLE + _HALF_ANGLE_32_SINGLE
-    return box_muller_single(uniform_single(x), angle)
+def box_muller_library(u: Value, angle: Value, minus_two: Value) -> Value:
+    """Return two standard normals with the functions of C's library, as cuRAND does on the host.
+
+    For numbers that rounding or the exponential function makes of them: these would magnify a
+    difference in the last bit. The functions work on one lane after the other.
+    """
+    radius = math.sqrt(minus_two * library_log(u))
+    return radius * library_sin(angle), radius * library_cos(angle)
 
 
 @device
-def normals_double(x: Value, y: Value, z: Value, w: Value) -> Value:
-    """Return two standard normals of type float64 from four times 32 bits."""
-    return box_muller_double(uniform_double(x, y), uniform_double(z, w) * _TWO_PI)
+def polar_single(x: Value, y: Value) -> Value:
+    """Return a float32 in (0, 1] and an angle from two times 32 bits."""
+    return uniform_single(x), np.float32(y) * _ANGLE_32_SINGLE + _HALF_ANGLE_32_SINGLE
+
+
+@device
+def polar_double(x: Value, y: Value, z: Value, w: Value) -> Value:
+    """Return a float64 in (0, 1] and an angle from four times 32 bits."""
+    return uniform_double(x, y), uniform_double(z, w) * _TWO_PI
 
 
 @device
@@ -105,10 +122,10 @@ def scale_double(normal: Value, mean: Value, sigma: Value) -> Value:
 @device
 def exponential_of_single(normal: Value, mean: Value, sigma: Value) -> Value:
     """Return a log-normal float32."""
-    return math.exp(scale_single(normal, mean, sigma))
+    return library_exp(scale_single(normal, mean, sigma))
 
 
 @device
 def exponential_of_double(normal: Value, mean: Value, sigma: Value) -> Value:
     """Return a log-normal float64."""
-    return math.exp(scale_double(normal, mean, sigma))
+    return library_exp(scale_double(normal, mean, sigma))

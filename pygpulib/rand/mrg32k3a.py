@@ -119,13 +119,13 @@ def _single(z: Value) -> Value:
 
 
 @device
-def _normals_single(x: Value, y: Value) -> Value:
-    return dist.box_muller_single(_single(x), dist.angle_single(_single(y)))
+def _polar_single(x: Value, y: Value) -> Value:
+    return _single(x), dist.angle_single(_single(y))
 
 
 @device
-def _normals_double(x: Value, y: Value) -> Value:
-    return dist.box_muller_double(_double(x), dist.angle_double(_double(y)))
+def _polar_double(x: Value, y: Value) -> Value:
+    return _double(x), dist.angle_double(_double(y))
 
 
 @device
@@ -146,13 +146,13 @@ def _uniform_double(z: Value, _a: Value, _b: Value, _table: Value, _aliases: Val
 
 @device
 def _normal_single(x: Value, y: Value, a: Value, b: Value, _table: Value, _aliases: Value) -> Value:
-    first, second = _normals_single(x, y)
+    first, second = dist.box_muller_single(*_polar_single(x, y))
     return dist.scale_single(first, a, b), dist.scale_single(second, a, b)
 
 
 @device
 def _normal_double(x: Value, y: Value, a: Value, b: Value, _table: Value, _aliases: Value) -> Value:
-    first, second = _normals_double(x, y)
+    first, second = dist.box_muller_double(*_polar_double(x, y))
     return dist.scale_double(first, a, b), dist.scale_double(second, a, b)
 
 
@@ -160,7 +160,7 @@ def _normal_double(x: Value, y: Value, a: Value, b: Value, _table: Value, _alias
 def _lognormal_single(
     x: Value, y: Value, a: Value, b: Value, _table: Value, _aliases: Value
 ) -> Value:
-    first, second = _normals_single(x, y)
+    first, second = dist.box_muller_library(*_polar_single(x, y), dist.MINUS_TWO_SINGLE)
     return dist.exponential_of_single(first, a, b), dist.exponential_of_single(second, a, b)
 
 
@@ -168,7 +168,7 @@ def _lognormal_single(
 def _lognormal_double(
     x: Value, y: Value, a: Value, b: Value, _table: Value, _aliases: Value
 ) -> Value:
-    first, second = _normals_double(x, y)
+    first, second = dist.box_muller_library(*_polar_double(x, y), -2.0)
     return dist.exponential_of_double(first, a, b), dist.exponential_of_double(second, a, b)
 
 
@@ -193,7 +193,9 @@ def _poisson_normal(state: Value, a: Value, b: Value, _table: Value, _aliases: V
         words = _step(words)
         x = _output(words)
         words = _step(words)
-        normal, later = _normals_single(x, _output(words))
+        normal, later = dist.box_muller_library(
+            *_polar_single(x, _output(words)), dist.MINUS_TWO_SINGLE
+        )
         kept = np.float64(later)
     return (words, kept), (poisson.round_normal(normal, a, b),)
 

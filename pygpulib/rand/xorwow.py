@@ -95,7 +95,9 @@ def _poisson_normal(state: Value, a: Value, b: Value, _table: Value, _aliases: V
         words = _step(words)
         x = _output(words)
         words = _step(words)
-        normal, later = dist.normals_single(x, _output(words))
+        normal, later = dist.box_muller_library(
+            *dist.polar_single(x, _output(words)), dist.MINUS_TWO_SINGLE
+        )
         kept = np.uint32(float_bits(later))
     else:
         kept = _NOTHING_KEPT

@@ -1,4 +1,4 @@
-"""Functions of C's library that the composed ones call for rare arguments."""
+"""Functions of C's library: composed ones call them for rare arguments, others for their bits."""
 
 from __future__ import annotations
 
@@ -35,3 +35,27 @@ def library_cos(x: Real) -> Real:
 def library_tan(x: Real) -> Real:
     """Return the tangent."""
     return evaluate(np.tan, x)
+
+
+@intrinsic(
+    rule=rules.real_function(1),
+    cpu=libm("log"),
+    cuda=libdevice("log"),
+    ulp=_ULP,
+    samples="positive",
+)
+def library_log(x: Real) -> Real:
+    """Return the natural logarithm."""
+    return evaluate(np.log, x)
+
+
+@intrinsic(
+    rule=rules.real_function(1),
+    cpu=libm("exp"),
+    cuda=libdevice("exp"),
+    ulp=_ULP,
+    samples="exponent",
+)
+def library_exp(x: Real) -> Real:
+    """Return e to the power x."""
+    return evaluate(np.exp, x)

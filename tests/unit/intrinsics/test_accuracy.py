@@ -41,6 +41,8 @@ EXACT = {
     "hypot": mp.hypot,
     "lgamma": lambda x: mp.log(abs(mp.gamma(x))),
     "library_cos": mp.cos,
+    "library_exp": mp.exp,
+    "library_log": mp.log,
     "library_sin": mp.sin,
     "library_tan": mp.tan,
     "log": mp.log,
