@@ -19,6 +19,7 @@ from pygpulib.jit import types
 from pygpulib.jit.elements import Element, RecordLayout, TimeLayout, element_of
 from pygpulib.jit.transfers import HostArgument
 
+_DLPACK_HOST = 1
 INT64_MIN, INT64_END, UINT64_END = -(1 << 63), 1 << 63, 1 << 64
 
 
@@ -291,7 +292,8 @@ def _type_of_number(value: np.generic, where: _Place) -> types.Type:
 def _share(value: object, where: _Place) -> object:
     """Return an array over the memory that another library's object offers."""
     if hasattr(value, "__cuda_array_interface__") or hasattr(value, "__dlpack__"):
-        return _share_device_array(value, where)
+        host = _host_array(value)
+        return _share_device_array(value, where) if host is None else host
     if hasattr(value, "__array_interface__"):
         return np.asarray(value)
     raise LaunchTypeError(
@@ -301,6 +303,19 @@ def _share(value: object, where: _Place) -> object:
         if isinstance(value, list)
         else "pass what the kernel needs of it as separate arguments",
     )
+
+
+def _host_array(value: object) -> np.ndarray[Any, Any] | None:
+    """Return an array of another library that lies in the host's memory, for a GPU to copy."""
+    from pygpulib.core.device import current_driver
+    from pygpulib.core.dlpack import import_array
+
+    find_device = getattr(value, "__dlpack_device__", None)
+    if find_device is None or find_device()[0] != _DLPACK_HOST:
+        return None
+    if current_driver().dlpack_device(0)[0] == _DLPACK_HOST:
+        return None
+    return import_array(value)  # type: ignore[arg-type]
 
 
 def _share_device_array(value: object, where: _Place) -> ndarray:

@@ -17,6 +17,12 @@ def fill(shape, dtype="float64"):
     return host
 
 
+def host_layout(device):
+    """Return a host array laid out like a device array; its elements are not to be used."""
+    nothing = np.zeros(0, device.dtype)
+    return np.lib.stride_tricks.as_strided(nothing, device.shape, device.strides)
+
+
 @st.composite
 def layouts(draw, *, dtype="float64", max_dims=4, max_side=4, broadcast=False):
     """Draw an array that is a transposed, sliced, reversed view; empty and 0-d ones included."""

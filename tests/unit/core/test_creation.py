@@ -5,7 +5,7 @@ from hypothesis import given
 from pygpulib.core import creation
 from pygpulib.core.stream import create_stream
 from pygpulib.errors import ArgumentError, ArgumentTypeError, ShapeError
-from tests.helpers.arrays import DTYPES, fill, layouts
+from tests.helpers.arrays import DTYPES, fill, host_layout, layouts
 
 HOST_ARRAYS = [creation.pinned_array, creation.mapped_array, creation.managed_array]
 LIKES = [creation.device_array_like, creation.pinned_array_like, creation.mapped_array_like]
@@ -79,7 +79,7 @@ def test_likes_have_the_layout_of_empty_like(host):
         expected = np.empty_like(host)
         assert (other.shape, other.strides) == (expected.shape, expected.strides)
     device = creation.to_device(host)[..., ::-1] if host.ndim else creation.to_device(host)
-    expected = np.empty_like(device.host_view)
+    expected = np.empty_like(host_layout(device))
     assert creation.device_array_like(device).strides == expected.strides
 
 

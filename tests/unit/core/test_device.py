@@ -10,19 +10,20 @@ from pygpulib.core.driver_null import NullDriver
 from pygpulib.errors import DeviceIndexError, NoDeviceError
 
 
-def test_the_cpu_is_one_device_named_after_the_processor():
+def test_the_current_device_is_the_first_one():
     device = devices.current_device()
-    assert device.is_cpu
+    backend = devices.current_driver().name
+    assert device.is_cpu is (backend == "cpu")
     assert device.id == 0
     assert device.name
-    assert repr(device) == f"<CPU device 0 '{device.name}'>"
+    assert repr(device) == f"<{backend.upper()} device 0 '{device.name}'>"
     assert device == devices.get_device(0)
     assert hash(device) == hash(devices.get_device(0))
 
 
 def test_limits_have_cudas_names():
     device = devices.current_device()
-    assert device.compute_capability == (9, 0)
+    assert device.compute_capability >= (7, 5)
     assert (device.MAX_THREADS_PER_BLOCK, device.WARP_SIZE) == (1024, 32)
     assert (device.MAX_GRID_DIM_X, device.MAX_BLOCK_DIM_Z) == (2**31 - 1, 64)
     assert device.MULTIPROCESSOR_COUNT >= 1
@@ -33,6 +34,7 @@ def test_limits_have_cudas_names():
         device.NO_SUCH  # noqa: B018
 
 
+@pytest.mark.cpu_only("the other process has no simulated GPU")
 def test_the_uuid_is_stable_and_in_cudas_form():
     form = r"GPU-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
     assert re.fullmatch(form, devices.current_device().uuid)

@@ -94,6 +94,7 @@ def test_other_libraries_see_memory_and_stream(create, monkeypatch):
     assert create(3).__cuda_array_interface__["stream"] is None
 
 
+@pytest.mark.cpu_only("GPUs show all their memory to other libraries")
 def test_where_cuda_is_installed_the_device_still_takes_them(monkeypatch):
     monkeypatch.setattr(CpuDriver, "exports_cuda_interface", False)
     array = mapped_array_like(np.zeros((2, 3), order="F"))
