@@ -9,10 +9,11 @@ import numpy as np
 from pygpulib.core.array import ndarray
 from pygpulib.core.creation import device_array
 from pygpulib.core.interop import as_cuda_array, is_cuda_array
-from pygpulib.core.stream import StreamLike, stream_handle
+from pygpulib.core.stream import stream_handle
 from pygpulib.errors import ArgumentError, ArgumentTypeError, DTypeError
 
 if TYPE_CHECKING:
+    from pygpulib.core.stream import StreamLike
     from pygpulib.rand.engine import AnyArray, Engine
     from pygpulib.rand.request import Request
 

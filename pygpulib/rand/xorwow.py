@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pygpulib.jit.intrinsics.bits import bits_float, float_bits
 from pygpulib.rand import distributions as dist
 from pygpulib.rand import poisson
-from pygpulib.rand.binary_jumps import minimal_polynomial, multiply_modulo, power_of_t
+from pygpulib.rand.binary_jumps import minimal_polynomial, power_of_t
 from pygpulib.rand.compiling import Value, device
 from pygpulib.rand.conversions import FROM_BITS, Method
 from pygpulib.rand.kinds import Ordering
@@ -227,12 +227,11 @@ def _apply(tables: Words, states: Words) -> Words:
 @cache
 def _stream_tables() -> tuple[Words, ...]:
     """Return the tables of jumps over 1, 2, 4, ... streams."""
-    modulus = _modulus()
-    jump = power_of_t(1 << _STREAM_EXPONENT, modulus)
-    tables = []
-    for _ in range(STREAMS.bit_length() - 1):
-        tables.append(_byte_tables(_matrix(jump)))
-        jump = multiply_modulo(jump, jump, modulus)
+    matrix = _matrix(_jump(1 << _STREAM_EXPONENT))
+    tables = [_byte_tables(matrix)]
+    for _ in range(STREAMS.bit_length() - 2):
+        matrix = _apply(tables[-1], matrix)
+        tables.append(_byte_tables(matrix))
     return tuple(tables)
 
 
