@@ -157,10 +157,12 @@ class PhiloxEngine(InterleavedEngine):
     def _find_kernels(self, method: Method) -> Kernels:
         return _kernels(method)
 
-    def _distance(self) -> int:
-        # A new seed goes on after a quarter of the way: as many values on as there were visits.
-        lane = (self.offset + self._started) % _VALUES
-        return self._started + (lane + self._delivered) // _VALUES
+    def _go_on(self) -> tuple[int, int]:
+        # As many values on as there were visits; only at the very start, where cuRAND has
+        # nothing to skip, it goes on with the value that is next.
+        delivered = self._origin % _VALUES + self._delivered
+        distance = self._distance + delivered // _VALUES
+        return distance, self.offset + distance or delivered
 
     def _start(self, position: int) -> tuple[Counters, int]:
         rows, following = divmod(position, _ROW)

@@ -233,9 +233,10 @@ class InterleavedEngine(BaseEngine):
         self._states: NDArray[Any] | None = None
         # The unit, or the value if calls may begin within units, that is next.
         self._next = 0
-        # How far from the offset the generator was started last, and how many of them it has
-        # delivered since.
-        self._started = 0
+        # Where the generator was started last, as a position and as a distance from the offset,
+        # and how many units or values it has delivered since.
+        self._origin = 0
+        self._distance = 0
         self._delivered = 0
         # What was asked for last, and how it is served.
         self._request: Request | None = None
@@ -255,9 +256,10 @@ class InterleavedEngine(BaseEngine):
     def _start(self, position: int) -> tuple[NDArray[Any], int]:
         """Return the states of all streams at a position, and which unit or value is next."""
 
-    def _distance(self) -> int:
-        """Return how far from the offset a new seed goes on."""
-        return self._started + self._delivered
+    def _go_on(self) -> tuple[int, int]:
+        """Return distance and position at which the generator goes on with another seed."""
+        distance = self._distance + self._delivered
+        return distance, self.offset + distance
 
     def fill(self, request: Request, out: AnyArray, stream: int = 0) -> None:  # noqa: ARG002
         """Write the next numbers; see :meth:`Engine.fill`."""
@@ -268,7 +270,7 @@ class InterleavedEngine(BaseEngine):
         if not size:
             return
         if self._states is None:
-            self._states, self._next = self._start(self.offset + self._started)
+            self._states, self._next = self._start(self._origin)
         if out.dtype.kind == "i":
             out = out.view(request.dtype)
         kernels = self._kernels
@@ -337,20 +339,20 @@ class InterleavedEngine(BaseEngine):
         self._fill_spans(out, done, first, first + end - begin - done)
 
     def _restart(self, *, keep_position: bool) -> None:
-        self._started = self._distance() if keep_position else 0
+        self._distance, self._origin = self._go_on() if keep_position else (0, self.offset)
         self._delivered = 0
         self._states = None
 
     def get_state(self) -> EngineState:
         """Return the state, to go on from later or elsewhere."""
-        position = (self._next, self._started, self._delivered)
+        position = (self._next, self._origin, self._distance, self._delivered)
         return self._state(position, b"" if self._states is None else self._states.tobytes())
 
     def set_state(self, state: EngineState) -> None:
         """Go on from a state that an engine of the same kind returned."""
         self._take_settings(state)
         self._request = None
-        self._next, self._started, self._delivered = state.position
+        self._next, self._origin, self._distance, self._delivered = state.position
         self._states = None
         if state.memory:
             like, _ = self._start(0)
