@@ -148,7 +148,7 @@ def _uniform_double(
 
 @device
 def _normal_single(x: Value, y: Value, a: Value, b: Value, _table: Value, _aliases: Value) -> Value:
-    first, second = dist.box_muller_single(*dist.polar_single(x, y))
+    first, second = dist.normals_single(x, y)
     return dist.scale_single(first, a, b), dist.scale_single(second, a, b)
 
 
@@ -164,7 +164,7 @@ def _lognormal_single(
 def _normal_double(
     x: Value, y: Value, z: Value, w: Value, a: Value, b: Value, _table: Value, _aliases: Value
 ) -> Value:
-    first, second = dist.box_muller_double(*dist.polar_double(x, y, z, w))
+    first, second = dist.normals_double(x, y, z, w)
     return dist.scale_double(first, a, b), dist.scale_double(second, a, b)
 
 

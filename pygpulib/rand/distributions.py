@@ -96,6 +96,18 @@ def polar_double(x: Value, y: Value, z: Value, w: Value) -> Value:
 
 
 @device
+def normals_single(x: Value, y: Value) -> Value:
+    """Return two standard normals of type float32 from two times 32 bits."""
+    return box_muller_single(*polar_single(x, y))
+
+
+@device
+def normals_double(x: Value, y: Value, z: Value, w: Value) -> Value:
+    """Return two standard normals of type float64 from four times 32 bits."""
+    return box_muller_double(*polar_double(x, y, z, w))
+
+
+@device
 def angle_single(u: Value) -> Value:
     """Return the angle for a uniform float32."""
     return u * _TWO_PI_SINGLE
