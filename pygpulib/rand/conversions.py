@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygpulib._record import record
-from pygpulib.rand import binomial, poisson
+from pygpulib.rand import binomial
 from pygpulib.rand import distributions as dist
+from pygpulib.rand import poisson_tables as poisson
 from pygpulib.rand.compiling import Function, Value, device
 from pygpulib.rand.request import Distribution, Request
 

@@ -16,6 +16,9 @@ from pygpulib.errors import LibraryError
 
 Words: TypeAlias = NDArray[Any]
 
+MAX_DIMENSIONS = 21201
+"""How many dimensions the table has."""
+
 
 @cache
 def joe_kuo(bits: int, dimensions: int) -> Words:
@@ -26,7 +29,7 @@ def joe_kuo(bits: int, dimensions: int) -> Words:
     bits : int
         Width of the numbers, up to 64.
     dimensions : int
-        At most 21201.
+        At most `MAX_DIMENSIONS`.
 
     Returns
     -------
@@ -37,7 +40,7 @@ def joe_kuo(bits: int, dimensions: int) -> Words:
     polynomials, initial = polynomials[:dimensions], initial[:dimensions]
     directions = np.zeros((dimensions, bits), np.uint64)
     shifts = np.arange(bits - 1, -1, -1, dtype=np.uint64)
-    directions[0] = np.uint64(1) << shifts
+    directions[:1] = np.uint64(1) << shifts
     degrees = np.frexp(polynomials)[1] - 1
     for degree in range(1, int(degrees.max(initial=0)) + 1):
         (rows,) = np.nonzero(degrees == degree)

@@ -239,6 +239,21 @@ class BaseEngine(ABC):
                 detail=f"its raw numbers have {self.rules.bits} bits",
             )
 
+    def check_size(self, size: int) -> None:
+        """Refuse numbers of points that leave a point incomplete.
+
+        Raises
+        ------
+        ArgumentError
+            If so many numbers are no multiple of the dimensions.
+        """
+        if size % self.dimensions:
+            raise ArgumentError(
+                f"{size} numbers were asked of the quasi-random generator {self.rules.name} with "
+                f"{self.dimensions} dimensions",
+                detail="expected a multiple of the number of dimensions",
+            )
+
     def _state(self, position: tuple[int, ...], memory: bytes = b"") -> EngineState:
         """Return a state with the settings of this engine."""
         return EngineState(

@@ -11,6 +11,7 @@ from pygpulib.core.creation import device_array
 from pygpulib.core.interop import as_cuda_array, is_cuda_array
 from pygpulib.core.stream import stream_handle
 from pygpulib.errors import ArgumentError, ArgumentTypeError, DTypeError
+from pygpulib.rand.request import read_integer
 
 if TYPE_CHECKING:
     from pygpulib.core.stream import StreamLike
@@ -72,6 +73,52 @@ def fill_array(engine: Engine, request: Request, out: object, stream: StreamLike
         numbers = device_array(array.size, array.dtype, stream=stream)
     engine.fill(request, numbers, queue)
     _copy(array, numbers.reshape(array.shape), stream)
+
+
+def fill_first(
+    engine: Engine, request: Request, out: object, size: int | None, stream: StreamLike = 0
+) -> None:
+    """Write an engine's next numbers to the first elements of an array, in the order of indices.
+
+    Parameters
+    ----------
+    engine, request, out, stream
+        See :func:`fill_array`.
+    size : int or None
+        How many elements; None: all.
+
+    Raises
+    ------
+    ArgumentError
+        If the array has fewer elements.
+    """
+    if size is None:
+        fill_array(engine, request, out, stream)
+        return
+    array = _read_array(out)
+    count = read_integer("size", size, 0, 2**63 - 1)
+    if count > array.size:
+        raise ArgumentError(
+            f"{count} random numbers were to be written to an array of {array.size} elements"
+        )
+    if count == array.size:
+        fill_array(engine, request, array, stream)
+    elif array.ndim == 1:
+        fill_array(engine, request, array[:count], stream)
+    elif array.flags.c_contiguous:
+        fill_array(engine, request, array.reshape(-1)[:count], stream)
+    else:
+        _fill_part(engine, request, array, count, stream)
+
+
+def _fill_part(
+    engine: Engine, request: Request, array: AnyArray, count: int, stream: StreamLike
+) -> None:
+    """Fill the first elements of an array of any layout, which needs all of them at hand."""
+    is_host = isinstance(array, np.ndarray)
+    whole = np.array(array if is_host else array.copy_to_host(stream=stream), order="C")
+    fill_array(engine, request, whole.reshape(-1)[:count], stream)
+    _copy(array, whole, stream)
 
 
 def _read_array(out: object) -> AnyArray:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pygpulib.jit.intrinsics.bits import float_bits
 from pygpulib.rand import distributions as dist
-from pygpulib.rand import poisson
+from pygpulib.rand import poisson_tables as poisson
 from pygpulib.rand.compiling import Value, device
 from pygpulib.rand.conversions import Conversion, Conversions, Method
 from pygpulib.rand.kinds import Ordering

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygpulib._record import record
-from pygpulib.rand import conversions, poisson, quantiles
+from pygpulib.rand import conversions, quantiles
 from pygpulib.rand import distributions as dist
+from pygpulib.rand import poisson_tables as poisson
 from pygpulib.rand.compiling import Function, Value, device
 from pygpulib.rand.conversions import Method, Parameters
 from pygpulib.rand.engine import BaseEngine
@@ -220,9 +221,6 @@ class SingleDrawEngine(BaseEngine):
     def _write(self, out: NDArray[Any]) -> None:
         """Write the next numbers with the method at hand, at least one."""
 
-    def _check_size(self, size: int) -> None:
-        """Refuse sizes that the generator does not serve."""
-
     def fill(self, request: Request, out: AnyArray, stream: int = 0) -> None:  # noqa: ARG002
         """Write the next numbers; see :meth:`Engine.fill`."""
         assert isinstance(out, np.ndarray)
@@ -233,7 +231,7 @@ class SingleDrawEngine(BaseEngine):
             self._request = request
         if not out.size:
             return
-        self._check_size(out.size)
+        self.check_size(out.size)
         self._write(out.view(request.dtype) if out.dtype.kind == "i" else out)
 
     @property

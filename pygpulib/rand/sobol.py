@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pygpulib.errors import ArgumentError
 from pygpulib.jit.intrinsics.integer_math import ffs
 from pygpulib.jit.intrinsics.threads import blockIdx, gridDim, threadIdx
 from pygpulib.rand.compiling import Value, kernel
@@ -101,14 +100,6 @@ class SobolEngine(SingleDrawEngine):
         super().__init__(kind)
         self._delivered = 0
         self._tables: tuple[Words, Words] | None = None
-
-    def _check_size(self, size: int) -> None:
-        if size % self.dimensions:
-            raise ArgumentError(
-                f"{size} numbers were asked of a quasi-random generator with {self.dimensions} "
-                "dimensions",
-                detail="expected a multiple of the number of dimensions",
-            )
 
     def _write(self, out: Words) -> None:
         if self._tables is None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pygpulib.jit.intrinsics.bits import bits_float, float_bits
 from pygpulib.rand import distributions as dist
-from pygpulib.rand import poisson
+from pygpulib.rand import poisson_tables as poisson
 from pygpulib.rand.binary_jumps import minimal_polynomial, power_of_t
 from pygpulib.rand.compiling import Value, device
 from pygpulib.rand.conversions import FROM_BITS, Method
