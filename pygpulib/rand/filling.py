@@ -115,8 +115,8 @@ def _fill_part(
     engine: Engine, request: Request, array: AnyArray, count: int, stream: StreamLike
 ) -> None:
     """Fill the first elements of an array of any layout, which needs all of them at hand."""
-    is_host = isinstance(array, np.ndarray)
-    whole = np.array(array if is_host else array.copy_to_host(stream=stream), order="C")
+    host = array if isinstance(array, np.ndarray) else array.copy_to_host(stream=stream)
+    whole = np.array(host, order="C")
     fill_array(engine, request, whole.reshape(-1)[:count], stream)
     _copy(array, whole, stream)
 

@@ -1,0 +1,183 @@
+"""Engines over the vendor's library on the fake driver, against those of the CPU back end."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pygpulib.core.creation import device_array
+from pygpulib.core.stream import create_stream
+from pygpulib.errors import ArgumentError, DeviceMismatchError, LibraryError
+from pygpulib.rand import cuda
+from pygpulib.rand.compiling import kernel
+from pygpulib.rand.cpu import create as create_on_cpu
+from pygpulib.rand.cuda import create
+from pygpulib.rand.engine import make_engine
+from pygpulib.rand.kinds import RULES, Kind, Ordering
+from pygpulib.rand.request import Distribution, make_request
+from tests.helpers.curand_fake import replace_curand
+
+QUICK = [kind for kind in Kind if kind not in {Kind.MT19937, Kind.MRG32K3A}]
+NORMAL = make_request(Distribution.NORMAL, "float32", 1.0, 2.0)
+NORMAL_DOUBLE = make_request(Distribution.NORMAL, "float64", 1.0, 2.0)
+UNIFORM = make_request(Distribution.UNIFORM, "float32")
+UNIFORM_DOUBLE = make_request(Distribution.UNIFORM, "float64")
+POISSON = make_request(Distribution.POISSON, "uint32", 3.5)
+BINOMIAL = make_request(Distribution.BINOMIAL, "uint32", 20, 0.3)
+EVERYTHING = [UNIFORM, NORMAL, POISSON, NORMAL_DOUBLE, BINOMIAL, UNIFORM_DOUBLE]
+
+
+@pytest.fixture
+def curand(fake_cuda, monkeypatch):
+    # A kernel stays loaded on the driver of its first launch, which ends with a test.
+    monkeypatch.setattr(cuda, "_invert", kernel(cuda._invert.py_func))
+    return replace_curand(monkeypatch)
+
+
+def draw(engine, request, size, stream=0):
+    """Return an engine's next numbers."""
+    if engine.fills_host_memory:
+        out = np.empty(size, request.dtype)
+        engine.fill(request, out)
+        return out
+    out = device_array(size, request.dtype, stream=stream)
+    engine.fill(request, out, int(stream))
+    return out.copy_to_host(stream=stream)
+
+
+def assert_same(ours, theirs):
+    if ours.dtype.kind == "f":
+        assert np.allclose(ours, theirs, rtol=1e-5 if ours.dtype == np.float32 else 1e-12)
+    else:
+        assert np.array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("kind", QUICK)
+def test_numbers_are_those_of_the_cpu_for_odd_sizes_and_mixed_calls(curand, kind):
+    ours, theirs = create(kind), create_on_cpu(kind)
+    for request, size in zip(EVERYTHING * 2, (5, 7, 1, 3, 9, 11, 2, 1, 33, 4, 6, 5), strict=True):
+        assert_same(draw(ours, request, size), draw(theirs, request, size))
+
+
+@pytest.mark.parametrize("kind", QUICK)
+def test_settings_reach_the_library(curand, kind):
+    ours, theirs = create(kind), create_on_cpu(kind)
+    for engine in (ours, theirs):
+        if RULES[kind].is_quasi:
+            engine.set_dimensions(3)
+        else:
+            engine.set_seed(-5)
+        if RULES[kind].has_offset:
+            engine.set_offset(12345)
+        engine.set_ordering(RULES[kind].orderings[-1])
+    assert_same(draw(ours, UNIFORM, 6), draw(theirs, UNIFORM, 6))
+
+
+def test_the_back_end_in_use_makes_the_engine(curand):
+    assert not make_engine(Kind.XORWOW).fills_host_memory
+
+
+@pytest.mark.parametrize("kind", [Kind.XORWOW, Kind.PHILOX4_32_10, Kind.SOBOL64, Kind.MTGP32])
+def test_a_state_is_gone_on_from(curand, kind):
+    engine = create(kind)
+    if not RULES[kind].is_quasi:
+        engine.set_seed(11)
+    for request, size in zip(EVERYTHING, (3, 5, 4, 1, 2, 7), strict=True):
+        draw(engine, request, size)
+    if not RULES[kind].is_quasi:
+        engine.set_seed(12)
+    draw(engine, NORMAL, 3)
+    state = engine.get_state()
+    expected = [draw(engine, request, 9) for request in EVERYTHING]
+    other = create(kind)
+    other.set_state(state)
+    assert other.get_state() == state
+    for request, numbers in zip(EVERYTHING, expected, strict=True):
+        assert np.array_equal(draw(other, request, 9), numbers)
+
+
+def test_the_kept_normals_of_poisson_numbers_belong_to_the_state(curand):
+    large = make_request(Distribution.POISSON, "uint32", 5000.0)
+    engine = create(Kind.XORWOW)
+    draw(engine, large, 5)
+    draw(engine, UNIFORM, 4091)
+    other = create(Kind.XORWOW)
+    other.set_state(engine.get_state())
+    assert np.array_equal(draw(other, large, 9), draw(engine, large, 9))
+
+
+def test_an_offset_forgets_what_was_generated(curand):
+    engine = create(Kind.XORWOW)
+    engine.set_seed(3)
+    draw(engine, UNIFORM, 100)
+    engine.set_offset(7)
+    assert len(engine.get_state().position) == 6
+    other = create(Kind.XORWOW)
+    other.set_state(engine.get_state())
+    assert np.array_equal(draw(other, UNIFORM, 5), draw(engine, UNIFORM, 5))
+
+
+def test_a_state_of_the_cpu_is_refused(curand):
+    state = create_on_cpu(Kind.XORWOW)
+    draw(state, UNIFORM, 3)
+    with pytest.raises(ArgumentError, match="comes from another back end"):
+        create(Kind.XORWOW).set_state(state.get_state())
+
+
+def test_a_state_of_another_generator_is_refused(curand):
+    state = create(Kind.XORWOW).get_state()
+    with pytest.raises(ArgumentError, match="the state is one of the generator XORWOW"):
+        create(Kind.MTGP32).set_state(state)
+
+
+def test_a_stream_is_told_once_and_left_for_another(curand):
+    engine = create(Kind.XORWOW)
+    first, second = create_stream(), create_stream()
+    expected = draw(create_on_cpu(Kind.XORWOW), UNIFORM, 12)
+    numbers = [draw(engine, UNIFORM, 4, stream) for stream in (first, first, second)]
+    assert curand.streams == [first.handle, second.handle]
+    assert np.array_equal(np.concatenate(numbers), expected)
+
+
+@pytest.mark.fake_gpus(device_count=2)
+def test_an_array_of_another_device_is_refused(curand):
+    from pygpulib.core.device import get_device
+
+    engine = create(Kind.XORWOW)
+    with get_device(1):
+        out = device_array(4, np.float32)
+        with pytest.raises(DeviceMismatchError, match="an array of device 1 was to be filled by"):
+            engine.fill(UNIFORM, out)
+
+
+def test_numbers_that_leave_a_point_incomplete_are_refused(curand):
+    engine = create(Kind.SOBOL32)
+    engine.set_dimensions(4)
+    with pytest.raises(ArgumentError, match=r"6 numbers were asked .* with 4 dimensions"):
+        draw(engine, UNIFORM, 6)
+
+
+def test_generators_are_given_up(curand, monkeypatch):
+    gone = []
+    monkeypatch.setattr(curand, "curandDestroyGenerator", gone.append)
+    engine = create(Kind.XORWOW)
+    handle = engine._handle
+    del engine
+    assert gone == [handle]
+
+
+def test_without_the_library_the_error_says_what_to_install(fake_cuda, monkeypatch):
+    monkeypatch.setattr("pygpulib._bindings.curand.find_curand", lambda: None)
+    with pytest.raises(LibraryError, match="a random generator on a GPU needs cuRAND") as caught:
+        create(Kind.XORWOW)
+    assert "pip install pygpulib[cuda13]" in caught.value.help
+
+
+def test_a_status_is_told_in_words(curand):
+    from pygpulib._bindings.curand import CuRandError
+
+    engine = create(Kind.SOBOL32)
+    with pytest.raises(CuRandError, match="cuRAND could not set the ordering") as caught:
+        engine._tell(2, int(Ordering.PSEUDO_LEGACY))
+    assert caught.value.code == 104
+    assert "curandSetGeneratorOrdering returned OUT_OF_RANGE (104)" in str(caught.value)
