@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 # What an earlier run left on disk must not decide what a test sees; the tests of the cache use
@@ -22,21 +23,32 @@ settings.register_profile("fuzz", max_examples=2000, deadline=None, print_blob=T
 settings.load_profile("quick")
 
 
-GPU = pytest.StashKey["SimulatedGpu"]()
+GPU = pytest.StashKey["SimulatedGpu | RealGpu"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--backend",
-        choices=["cpu", "fakecuda", "fakecuda-deferred"],
+        choices=["cpu", "fakecuda", "fakecuda-deferred", "cuda"],
         default="cpu",
         help="what kernels of the public tests run on",
+    )
+    parser.addoption(
+        "--keep-kernels", type=Path, help="folder for the kernels that are compiled for GPUs"
     )
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     name = session.config.getoption("backend")
-    if name != "cpu":
+    if folder := session.config.getoption("keep_kernels"):
+        from tests.fakecuda.generations import keep_kernels
+
+        keep_kernels(folder)
+    if name == "cuda":
+        from tests.helpers.backends import RealGpu
+
+        session.config.stash[GPU] = RealGpu()
+    elif name != "cpu":
         from tests.helpers.backends import SimulatedGpu
 
         session.config.stash[GPU] = SimulatedGpu(deferred=name == "fakecuda-deferred")

@@ -1,4 +1,4 @@
-"""The back end on which a session runs the public tests: CPU, or CUDA on the fake driver."""
+"""The GPU on which a session runs the public tests: the fake driver's, or this machine's."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import gc
 import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
+
+import pytest
 
 from pygpulib.core.device import current_driver, use_driver
 from pygpulib.core.driver_cuda import CudaDriver
@@ -65,3 +67,26 @@ class SimulatedGpu:
         gc.collect()
         self.driver.close()
         self._stack.close()
+
+
+class RealGpu:
+    """The GPU of this machine."""
+
+    def __init__(self) -> None:
+        if current_driver().name != "cuda":
+            raise pytest.UsageError(
+                "--backend cuda needs a GPU, and there is none that works; "
+                "python -m pygpulib doctor tells why"
+            )
+
+    def check_test(self) -> Iterator[None]:
+        """Run a test between the two parts, and wait for what it has left on the GPU."""
+        yield
+        current_driver().synchronize()
+
+    def check_module(self) -> Iterator[None]:
+        """Run a module's tests."""
+        yield
+
+    def close(self) -> None:
+        """Leave the GPU to the process."""
