@@ -27,7 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
     commands.add_parser("info", help="list the devices that kernels run on")
     commands.add_parser("doctor", help="explain what this machine offers, and what is missing")
     demo = commands.add_parser(
-        "demo", help="compute a Mandelbrot image, check it and compare with CPython"
+        "demo", help="compute an image and random numbers, check them and compare"
     )
     demo.add_argument(
         "--output", type=Path, default=Path("mandelbrot.png"), help="where to write the picture"

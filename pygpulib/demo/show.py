@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 import numpy as np
 
 from pygpulib import cuda
-from pygpulib.demo import mandelbrot
+from pygpulib.demo import mandelbrot, uniforms
 from pygpulib.demo.picture import write_png
 
 if TYPE_CHECKING:
@@ -17,23 +17,62 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _REPETITIONS = 50
+_MAX_DEVIATION = 5.0
 
 
 def run_demo(picture: Path, out: TextIO = sys.stdout) -> int:
-    """Compute the Mandelbrot image, check it pixel by pixel against CPython, and report.
+    """Compute an image and random numbers, check them, and report.
 
     Parameters
     ----------
     picture : pathlib.Path
-        Where to write the image.
+        Where to write the Mandelbrot image; the histogram of the random numbers is written to
+        ``uniforms.png`` next to it.
     out : text file, optional
-        Where to print the table.
+        Where to print the tables.
 
     Returns
     -------
     int
-        0 if every pixel is right, else 1.
+        0 if every pixel is CPython's and the numbers are spread evenly, else 1.
     """
+    status = show_mandelbrot(picture, out)
+    out.write("\n")
+    return max(status, show_uniforms(picture.with_name("uniforms.png"), out))
+
+
+def show_uniforms(picture: Path, out: TextIO) -> int:
+    """Draw a million random numbers and their histogram; return 1 if they lie unevenly."""
+    generator = uniforms.make_generator()
+    numbers = cuda.device_array(uniforms.COUNT, np.float32)
+    generator.uniform(numbers)
+    counts = uniforms.count_in_bins(numbers.copy_to_host().view(np.float32))
+    write_png(picture, uniforms.draw_histogram(counts))
+    deviation = uniforms.deviation(counts)
+
+    def draw() -> None:
+        generator.uniform(numbers)
+        cuda.synchronize()
+
+    run_s = _best(draw)
+    host_generator, host_numbers = np.random.default_rng(1), np.empty(uniforms.COUNT, np.float32)
+    numpy_s = _best(lambda: host_generator.random(out=host_numbers, dtype=np.float32))
+    _write_table(
+        out,
+        [
+            ("random numbers", f"{uniforms.COUNT:,} from XORWOW, uniform, float32"),
+            ("deviation from evenness", f"{deviation:+.2f} sigma in {uniforms.BINS} parts"),
+            ("run time", f"{run_s * 1e3:.3f} ms"),
+            ("NumPy", f"{numpy_s * 1e3:.3f} ms"),
+            ("ratio", f"{numpy_s / run_s:.1f}x"),
+            ("picture", str(picture)),
+        ],
+    )
+    return 1 if abs(deviation) > _MAX_DEVIATION else 0
+
+
+def show_mandelbrot(picture: Path, out: TextIO) -> int:
+    """Compute the Mandelbrot image; return 1 if a pixel differs from CPython's."""
     start = time.perf_counter()
     image = mandelbrot.compute_on_device()
     first_s = time.perf_counter() - start
@@ -56,9 +95,13 @@ def run_demo(picture: Path, out: TextIO = sys.stdout) -> int:
         ("ratio", f"{python_s / run_s:.0f}x"),
         ("picture", str(picture)),
     ]
+    _write_table(out, rows)
+    return 1 if wrong else 0
+
+
+def _write_table(out: TextIO, rows: list[tuple[str, str]]) -> None:
     width = max(len(name) for name, _ in rows)
     out.writelines(f"{name.ljust(width)}  {value}\n" for name, value in rows)
-    return 1 if wrong else 0
 
 
 def _launcher() -> Callable[[], None]:
@@ -73,7 +116,7 @@ def _launcher() -> Callable[[], None]:
     return launch
 
 
-def _best(action: Callable[[], None]) -> float:
+def _best(action: Callable[[], object]) -> float:
     """Return the shortest of several runs, in seconds."""
     times = []
     for _ in range(_REPETITIONS):
