@@ -75,9 +75,10 @@ def test_what_cannot_be_filled():
         fill_array(engine, UNIFORM, fixed)
     with pytest.raises(ArgumentTypeError, match="were to be written to a list\nexpected an array"):
         fill_array(engine, UNIFORM, [0.0])
+    wrong = r"for uniform random numbers holds .*\nexpected float"
     for dtype in (np.float64, ">f4", np.int32):
         out = np.zeros(4, dtype)
-        with pytest.raises(DTypeError, match=r"for uniform random numbers holds .*\nexpected float"):
+        with pytest.raises(DTypeError, match=wrong):
             fill_array(engine, UNIFORM, out)
         assert not out.any()
     # Nothing was generated.
