@@ -106,7 +106,14 @@ def mapped(*arylist: HostArray, stream: StreamLike = 0) -> Iterator[ndarray | li
     """
     _require_host_arrays(arylist)
     arrays = [map_host(array, stream) for array in arylist]
-    yield arrays[0] if len(arrays) == 1 else arrays
+    try:
+        yield arrays[0] if len(arrays) == 1 else arrays
+    finally:
+        # What the caller still has must not keep the memory from being mapped again.
+        for array in arrays:
+            close = getattr(array.buffer.owner, "close", None)
+            if close is not None:
+                close()
 
 
 @contextmanager

@@ -66,7 +66,7 @@ class HostMemory:
         self.size_bytes = size_bytes
         self.owner = owner
         self._context = context
-        self._dispose = dispose
+        self._dispose: Callable[[], None] | None = dispose
 
     @property
     def __array_interface__(self) -> dict[str, object]:
@@ -78,10 +78,16 @@ class HostMemory:
             "data": (self.address, False),
         }
 
-    def __del__(self) -> None:
+    def close(self) -> None:
+        """Give the memory back; the device must not use it after that."""
         # Kernels and copies may still use it. The driver waits for them where it has to; where it
         # does not, namely for managed memory, `dispose` does.
-        self._context.retirement.add(self._context.handle, self._dispose)
+        dispose, self._dispose = self._dispose, None
+        if dispose is not None:
+            self._context.retirement.add(self._context.handle, dispose)
+
+    def __del__(self) -> None:
+        self.close()
 
 
 def allocate_pinned(library: Library, context: Context, size_bytes: int) -> NDArray[np.uint8]:
