@@ -6,14 +6,39 @@ BIN := $(VENV)/bin
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test fuzz bench docs lint format-check ruff-check types layers sizes clean
+# Behaviour that users see, the same on every back end.
+PUBLIC_TESTS := \
+    tests/differential \
+    tests/unit/core tests/unit/cuda tests/unit/ufuncs \
+    $(patsubst %,tests/unit/launch/test_%.py, \
+        class_arguments declarations inspection launch overloads signature) \
+    $(patsubst %,tests/unit/frontend/test_%.py, \
+        captured_functions declaration decompile elementwise literals printing recursion \
+        reductions statements) \
+    $(patsubst %,tests/unit/intrinsics/test_%.py, \
+        complex_math complex_order complex_rect integer_math)
+TESTED := not gpu and not slow and not fuzz
+
+.PHONY: demo test test-cpu test-fakecuda generations fuzz bench docs lint format-check ruff-check types layers sizes clean
 .NOTPARALLEL: # two installations at once would damage the environment
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m pygpulib demo
 
-test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -n 2 -m "not gpu and not slow and not fuzz"
+test: test-cpu test-fakecuda
+
+test-cpu: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -n 2 -m "$(TESTED)"
+
+# The public tests once more, on a simulated GPU.
+test-fakecuda: $(VENV)/.installed-test
+	rm -f build/kernels/*.kernel
+	$(BIN)/python -m pytest -n 2 -m "$(TESTED)" --backend fakecuda \
+	    --keep-kernels build/kernels $(PUBLIC_TESTS)
+
+# Every kernel that these tests compiled, for every generation of GPUs.
+generations: $(VENV)/.installed-test
+	$(BIN)/python -m tests.fakecuda.generations build/kernels
 
 fuzz: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n 2 -m fuzz --hypothesis-profile=fuzz
