@@ -70,8 +70,9 @@ def _kernel(kind: Kind, method: Method) -> Kernel:
         begin = np.uint64(blockIdx.x) * share
         end = min(begin + share, groups)
         group += begin
-        index = (group << np.uint64(_GROUP_BITS)) + lane
-        code = index ^ (index >> np.uint64(1))
+        # Sequences of 32 bits begin again after 2**32 points.
+        index = word((group << np.uint64(_GROUP_BITS)) + lane)
+        code = np.uint64(index ^ (index >> word(1)))
         point = word(constants[dimension])
         for bit in range(bits):
             if (code >> np.uint64(bit)) & np.uint64(1):
