@@ -39,9 +39,9 @@ def jump(recurrence: int) -> int:
 
 def spell_terms(polynomial: int) -> str:
     """Return the constant with the exponents of a polynomial below the highest, as text."""
-    exponents = ", ".join(str(each) for each in range(DEGREE) if polynomial >> each & 1)
-    lines = textwrap.wrap(f"{exponents},", 96)
-    return "\n".join(["_TERMS = (", *(f"    {line}" for line in lines), ")"])
+    exponents = " ".join(str(each) for each in range(DEGREE) if polynomial >> each & 1)
+    lines = textwrap.wrap(exponents, 90)
+    return "\n".join(["_EXPONENTS = (", *(f'    "{line} "' for line in lines), ")"])
 
 
 def spell_jump(polynomial: int) -> str:
