@@ -114,6 +114,10 @@ class DeviceMismatchError(DeviceError, ValueError):
     """Arrays or streams of different devices meet in one operation."""
 
 
+class ExportError(DeviceMismatchError, BufferError):
+    """Memory cannot be handed to another library in the way that it asks for."""
+
+
 class DeviceMemoryError(DeviceError, MemoryError):
     """The device has no memory left for the request."""
 

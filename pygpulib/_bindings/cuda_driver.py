@@ -47,6 +47,7 @@ HOST_REGISTER_PORTABLE = 1
 HOST_REGISTER_MAPPED = 2
 ATTACH_GLOBAL = 1
 IPC_LAZY_PEER_ACCESS = 1
+POINTER_DEVICE_ORDINAL = 9
 MEMORY_TYPE_HOST = 1
 MEMORY_TYPE_DEVICE = 2
 ALLOCATION_PINNED = 1
@@ -246,6 +247,10 @@ FUNCTIONS = {
     ),
     "cuMemcpyDtoDAsync_v2": Function(
         "copy on the device", (_DEVICE_ADDRESS, _DEVICE_ADDRESS, c_size_t, _STREAM)
+    ),
+    "cuMemcpyPeerAsync": Function(
+        "copy between devices",
+        (_DEVICE_ADDRESS, _CONTEXT, _DEVICE_ADDRESS, _CONTEXT, c_size_t, _STREAM),
     ),
     "cuMemcpy2DAsync_v2": Function("copy a strided array", (POINTER(Memcpy2D), _STREAM)),
     "cuMemcpy3DAsync_v2": Function("copy a strided array", (POINTER(Memcpy3D), _STREAM)),

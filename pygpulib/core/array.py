@@ -191,6 +191,11 @@ class ndarray(ArrayViews):  # noqa: N801  (NumPy's name for NumPy's notion)
     # ---------------------------------------------------------------------------- properties
 
     @property
+    def device_ordinal(self) -> int:
+        """Number of the device that the array lies on."""
+        return self.buffer.ordinal
+
+    @property
     def itemsize(self) -> int:
         """Bytes of one element."""
         return self.dtype.itemsize
@@ -412,12 +417,15 @@ class ndarray(ArrayViews):  # noqa: N801  (NumPy's name for NumPy's notion)
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> object:
-        """Hand the memory to another library without a copy, as a DLPack capsule."""
+        """Hand the memory to another library without a copy, as a DLPack capsule.
+
+        Its `stream` waits for all work on the array so far; the host does not wait.
+        """
         from pygpulib.core.interop import export_dlpack
 
         options = {"max_version": max_version, "dl_device": dl_device, "copy": copy}
-        return export_dlpack(self, options)
+        return export_dlpack(self, stream, options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Return DLPack's name of the device: its type and its number."""
-        return self.buffer.driver.dlpack_device(0)
+        return self.buffer.driver.dlpack_device(self.buffer.ordinal)

@@ -20,6 +20,7 @@ from pygpulib.core.layout import (
     normalize_strides,
 )
 from pygpulib.core.memory import Buffer
+from pygpulib.core.ordering import at_home, note_work, order_after
 from pygpulib.core.settings import settings
 from pygpulib.core.stream import Stream, external_stream, stream_handle
 from pygpulib.errors import (
@@ -65,13 +66,20 @@ def export_interface(array: ndarray) -> dict[str, object]:
         "strides": None if array.is_c_contiguous() else array.strides,
         "typestr": array.dtype.str,
         "data": (array.address if array.size else 0, array.buffer.is_readonly),
-        # The protocol has no number for "the default stream, whichever it is".
-        "stream": stream_handle(array.stream) or None,
+        "stream": _stream_for_others(array),
         "version": _VERSION,
     }
     if array.dtype.names:
         interface |= _describe_fields(array.dtype)
     return interface
+
+
+def _stream_for_others(array: ndarray) -> int | None:
+    """Return the stream that other libraries have to wait for, after all work so far."""
+    stream = stream_handle(array.stream)
+    with at_home(array.buffer):
+        order_after([array.buffer], stream)
+        return array.buffer.driver.order_after_all(stream)
 
 
 def _describe_fields(dtype: np.dtype[np.generic]) -> dict[str, object]:
@@ -93,8 +101,8 @@ def from_cuda_array_interface(desc: Interface, owner: object = None, sync: bool 
     owner : object, optional
         Kept alive as long as the array.
     sync : bool
-        Whether to wait for the stream that the interface names, unless
-        ``config.CUDA_ARRAY_INTERFACE_SYNC`` is off.
+        Whether what is done with the array waits for the stream that the interface names, unless
+        ``config.CUDA_ARRAY_INTERFACE_SYNC`` is off. The host does not wait.
 
     Returns
     -------
@@ -129,9 +137,9 @@ def from_cuda_array_interface(desc: Interface, owner: object = None, sync: bool 
         if strides is None
         else normalize_strides(strides, len(shape))
     )
-    stream = _stream_of(desc, sync)
+    stream = _stream_of(desc)
     if not element_count(shape):
-        return device_array(shape, dtype, steps, stream=stream)
+        return device_array(shape, dtype, steps, stream=stream or 0)
     address, is_readonly = _memory_of(desc)
     low, high = byte_span(shape, steps, dtype.itemsize)
     buffer = Buffer(
@@ -140,8 +148,12 @@ def from_cuda_array_interface(desc: Interface, owner: object = None, sync: bool 
         high - low,
         owner=desc if owner is None else owner,
         is_readonly=is_readonly,
+        ordinal=driver.device_of_address(address),
     )
-    return ndarray.from_buffer(buffer, Layout(shape, steps, -low), dtype, stream)
+    if stream and sync and settings.CUDA_ARRAY_INTERFACE_SYNC:
+        with at_home(buffer):
+            note_work(buffer, stream.handle)
+    return ndarray.from_buffer(buffer, Layout(shape, steps, -low), dtype, stream or 0)
 
 
 def _check_keys(desc: object) -> None:
@@ -176,11 +188,6 @@ def _memory_of(desc: Interface) -> tuple[int, bool]:
     )
 
 
-def _stream_of(desc: Interface, sync: bool) -> Stream | int:
+def _stream_of(desc: Interface) -> Stream | None:
     number = desc.get("stream")
-    if number is None:
-        return 0
-    stream = external_stream(number)  # type: ignore[arg-type]
-    if sync and settings.CUDA_ARRAY_INTERFACE_SYNC:
-        stream.synchronize()
-    return stream
+    return None if number is None else external_stream(number)

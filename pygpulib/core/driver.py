@@ -112,6 +112,11 @@ class StridedMemory(Protocol):
         ...
 
     @property
+    def device_ordinal(self) -> int:
+        """Number of the device."""
+        ...
+
+    @property
     def shape(self) -> Shape:
         """Length of each axis."""
         ...
@@ -181,6 +186,14 @@ class Driver(Protocol):
 
     def dlpack_device(self, ordinal: int) -> tuple[int, int]:
         """Return DLPack's device type and number of a device."""
+        ...
+
+    def accepts_dlpack(self, device: tuple[int, int]) -> bool:
+        """Return whether kernels can use memory on a device that DLPack names so."""
+        ...
+
+    def device_of_address(self, address: int) -> int:
+        """Return the number of the device whose memory an address of another library is in."""
         ...
 
     @property
@@ -296,6 +309,25 @@ class Driver(Protocol):
 
     def elapsed_ms(self, start: object, end: object) -> float:
         """Return the time between two events, in milliseconds."""
+        ...
+
+    def mark_work(self, stream: int) -> object | None:
+        """Return an event for the stream's work so far, None where nothing is ever waiting."""
+        ...
+
+    def order_after_all(self, stream: int) -> int | None:
+        """Let later work of a stream wait for all work of the device that was queued so far.
+
+        Returns the stream's number in protocols of other libraries, None if they need not wait.
+        """
+        ...
+
+    def let_access(self, ordinal: int, stream: int) -> None:
+        """Let work of a stream use another device's memory, after what is queued there so far."""
+        ...
+
+    def end_access(self, ordinal: int, stream: int) -> None:
+        """Let another device's later work wait for the work of a stream so far."""
         ...
 
     def load(self, image: object) -> Executable:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from pygpulib.errors import DeviceError
 
 _DLPACK_CPU = 1
+# The host's memory, the same pinned for CUDA, and memory that CUDA moves to whoever uses it.
+_DLPACK_HOST_KINDS = (_DLPACK_CPU, 3, 13)
 
 
 @cache
@@ -83,6 +85,14 @@ class CpuDriver:
     def dlpack_device(self, ordinal: int) -> tuple[int, int]:  # noqa: ARG002
         """Return DLPack's name of the host."""
         return (_DLPACK_CPU, 0)
+
+    def accepts_dlpack(self, device: tuple[int, int]) -> bool:
+        """Return whether the host can address the memory of a device."""
+        return device[0] in _DLPACK_HOST_KINDS
+
+    def device_of_address(self, address: int) -> int:  # noqa: ARG002
+        """Return the number of the only device."""
+        return 0
 
     @property
     def exports_cuda_interface(self) -> bool:
@@ -212,6 +222,20 @@ class CpuDriver:
     def elapsed_ms(self, start: object, end: object) -> float:
         """Return the time between the two records."""
         return (_event_of(end).recorded_ns - _event_of(start).recorded_ns) / 1e6
+
+    def mark_work(self, stream: int) -> None:  # noqa: ARG002
+        """Return None: all work is done."""
+        return
+
+    def order_after_all(self, stream: int) -> int | None:
+        """Return the stream's number, None for the default stream: all work is done."""
+        return stream or None
+
+    def let_access(self, ordinal: int, stream: int) -> None:
+        """Do nothing: there is no other device."""
+
+    def end_access(self, ordinal: int, stream: int) -> None:
+        """Do nothing: there is no other device."""
 
     def load(self, image: object) -> Executable:
         """Make machine code executable."""

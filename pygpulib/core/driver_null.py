@@ -94,6 +94,14 @@ class NullDriver:
         """Return DLPack's number for devices of no known type."""
         return (_DLPACK_EXTENSION_DEVICE, ordinal)
 
+    def accepts_dlpack(self, device: tuple[int, int]) -> bool:
+        """Return whether it is the device that this driver reports."""
+        return device[0] == _DLPACK_EXTENSION_DEVICE
+
+    def device_of_address(self, address: int) -> int:  # noqa: ARG002
+        """Return zero."""
+        return 0
+
     def can_access_peer(self, ordinal: int, peer: int) -> bool:  # noqa: ARG002
         """Return False."""
         return False
@@ -211,6 +219,25 @@ class NullDriver:
         """Return zero."""
         self._note("elapsed_ms", start, end)
         return 0.0
+
+    def mark_work(self, stream: int) -> object:
+        """Return a new event that stands for the stream's work."""
+        event = self.create_event(False)
+        self.record_event(event, stream)
+        return event
+
+    def order_after_all(self, stream: int) -> int | None:
+        """Record the call and return the stream's number, None for the default stream."""
+        self._note("order_after_all", stream)
+        return stream or None
+
+    def let_access(self, ordinal: int, stream: int) -> None:
+        """Record the call."""
+        self._note("let_access", ordinal, stream)
+
+    def end_access(self, ordinal: int, stream: int) -> None:
+        """Record the call."""
+        self._note("end_access", ordinal, stream)
 
     def load(self, image: object) -> NullExecutable:
         """Return a kernel that does nothing."""

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pygpulib.core.device import selected_ordinal
+from pygpulib.core.driver import DEFAULT_STREAM, LEGACY_DEFAULT_STREAM
+from pygpulib.core.ordering import note_work
+
 if TYPE_CHECKING:
     import ctypes
 
     from pygpulib.core.driver import Driver
+    from pygpulib.core.ordering import Readiness
+
+# What is queued on these, other streams wait for without being told.
+_DEFAULT_STREAMS = (DEFAULT_STREAM, LEGACY_DEFAULT_STREAM)
 
 
 class Buffer:
@@ -26,9 +34,26 @@ class Buffer:
         gives it back to the driver when it dies.
     is_readonly : bool
         Whether nobody may write to it.
+    ordinal : int, optional
+        Number of the device whose memory it is; default: the calling thread's device.
+
+    Attributes
+    ----------
+    readiness : Readiness or None
+        What streams have to wait for before they use the memory; None if for nothing.
     """
 
-    __slots__ = ("__weakref__", "_free", "address", "driver", "is_readonly", "owner", "size_bytes")
+    __slots__ = (
+        "__weakref__",
+        "_free",
+        "address",
+        "driver",
+        "is_readonly",
+        "ordinal",
+        "owner",
+        "readiness",
+        "size_bytes",
+    )
 
     def __init__(
         self,
@@ -38,8 +63,11 @@ class Buffer:
         *,
         owner: object = None,
         is_readonly: bool = False,
+        ordinal: int | None = None,
     ) -> None:
         self.driver = driver
+        self.ordinal = selected_ordinal() if ordinal is None else ordinal
+        self.readiness: Readiness | None = None
         self.address = address
         self.size_bytes = size_bytes
         self.owner = owner
@@ -51,7 +79,10 @@ class Buffer:
     @classmethod
     def allocate(cls, driver: Driver, size_bytes: int, stream: int = 0) -> Buffer:
         """Return new memory with arbitrary contents, aligned to at least 64 bytes."""
-        return cls(driver, driver.allocate(size_bytes, stream), size_bytes)
+        buffer = cls(driver, driver.allocate(size_bytes, stream), size_bytes)
+        if stream not in _DEFAULT_STREAMS:
+            note_work(buffer, stream)
+        return buffer
 
     @property
     def __array_interface__(self) -> dict[str, object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import warnings
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pygpulib.core.device import current_driver
 from pygpulib.core.driver import (
@@ -50,9 +50,14 @@ class Stream:
         Whether the stream ends with this object.
     external : bool
         Whether somebody else made the stream.
+
+    Attributes
+    ----------
+    configured : dict
+        What callers keep as long as the stream, to launch on it again.
     """
 
-    __slots__ = ("__weakref__", "_destroy", "driver", "external", "handle")
+    __slots__ = ("__weakref__", "_destroy", "configured", "driver", "external", "handle")
 
     def __init__(
         self, handle: int, driver: Driver, *, owns: bool = False, external: bool = False
@@ -60,6 +65,7 @@ class Stream:
         self.handle = handle
         self.driver = driver
         self.external = external
+        self.configured: dict[object, Any] = {}
         self._destroy = driver.destroy_stream if owns else None
 
     def __del__(self) -> None:
@@ -283,13 +289,13 @@ def create_event(timing: bool = True) -> Event:
     return Event(current_driver(), timing=bool(timing))
 
 
-def external_stream(ptr: int) -> Stream:
+def external_stream(ptr: object) -> Stream:
     """Return a stream that somebody else made.
 
     Parameters
     ----------
-    ptr : int
-        The driver's number of the stream.
+    ptr : int, or object with ``__cuda_stream__``
+        The driver's number of the stream, or the stream.
 
     Returns
     -------
@@ -299,8 +305,10 @@ def external_stream(ptr: int) -> Stream:
     Raises
     ------
     ArgumentTypeError
-        If `ptr` is not an integer.
+        If `ptr` is neither.
     """
+    if hasattr(ptr, "__cuda_stream__"):
+        ptr = stream_handle(ptr)
     if isinstance(ptr, bool) or not isinstance(ptr, int):
         raise ArgumentTypeError(
             f"the argument ptr is {ptr!r}", detail="ptr for external stream must be an int"

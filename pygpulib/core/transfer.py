@@ -15,6 +15,7 @@ from pygpulib.core.layout import (
     squeeze,
     strides_like,
 )
+from pygpulib.core.ordering import at_home, order_after
 from pygpulib.core.stream import default_stream, stream_handle
 from pygpulib.errors import (
     ArgumentError,
@@ -43,10 +44,9 @@ def empty_on_host(shape: Shape, strides: Shape, dtype: np.dtype[np.generic]) -> 
 def download(source: ndarray, target: object, stream: StreamLike) -> HostArray:
     """Copy a device array to the host; see `ndarray.copy_to_host`."""
     handle = stream_handle(stream)
-    driver = source.buffer.driver
     if target is None:
         result = empty_on_host(source.shape, source.strides, source.dtype)
-        driver.copy_to_host(result, source, handle)
+        _copy_to_host(result, source, handle)
         return result
     if isinstance(target, np.void):
         _download_record(source, target, handle)
@@ -63,15 +63,33 @@ def download(source: ndarray, target: object, stream: StreamLike) -> HostArray:
             "the argument ary is read-only", help="copy into an array that can be written"
         )
     squeezed = source.with_layout(squeeze(source.shape, source.strides))
-    driver.copy_to_host(target.squeeze(), squeezed, handle)
+    _copy_to_host(target.squeeze(), squeezed, handle)
     return target
+
+
+def _copy_to_host(target: HostArray, source: ndarray, handle: int) -> None:
+    with at_home(source.buffer):
+        order_after([source.buffer], handle)
+        source.buffer.driver.copy_to_host(target, source, handle)
+
+
+def _copy_to_device(target: ndarray, source: HostArray, handle: int) -> None:
+    with at_home(target.buffer):
+        order_after([target.buffer], handle)
+        target.buffer.driver.copy_to_device(target, source, handle)
+
+
+def _copy_on_device(target: ndarray, source: ndarray, handle: int) -> None:
+    with at_home(target.buffer):
+        order_after([target.buffer, source.buffer], handle)
+        target.buffer.driver.copy_on_device(target, source, handle)
 
 
 def _download_record(source: ndarray, target: np.void, handle: int) -> None:
     """Copy one record field by field: a NumPy record scalar has no other way to be written."""
     result = np.empty(source.shape, source.dtype)
     _check_match("ary", np.asarray(target), source)
-    source.buffer.driver.copy_to_host(result, source, handle)
+    _copy_to_host(result, source, handle)
     for name in source.dtype.names or ():
         target[name] = result[name].reshape(target[name].shape)[()]
 
@@ -81,17 +99,14 @@ def upload(target: ndarray, source: object, stream: StreamLike) -> None:
     handle = stream_handle(stream)
     _require_writable(target)
     squeezed = target.with_layout(squeeze(target.shape, target.strides))
-    driver = target.buffer.driver
     source = share_foreign(source)
     if _is_device_array(source, target):
         _check_match("ary", source, target)
-        driver.copy_on_device(
-            squeezed, source.with_layout(squeeze(source.shape, source.strides)), handle
-        )
+        _copy_on_device(squeezed, source.with_layout(squeeze(source.shape, source.strides)), handle)
     else:
         host = host_array(source)
         _check_match("ary", host, target)
-        driver.copy_to_device(squeezed, host.squeeze(), handle)
+        _copy_to_device(squeezed, host.squeeze(), handle)
 
 
 def assign(target: ndarray, value: object, stream: StreamLike) -> None:
@@ -100,17 +115,17 @@ def assign(target: ndarray, value: object, stream: StreamLike) -> None:
     # As a plain statement an assignment is finished when it returns.
     is_synchronous = not stream and not target.stream
     handle = stream_handle(stream or target.stream)
-    driver = target.buffer.driver
     value = share_foreign(value)
     if _is_device_array(value, target):
         _check_store(value.dtype, target.dtype)
         strides = broadcast_strides(value.shape, value.strides, target.shape)
         source = value.with_layout(Layout(target.shape, strides))
-        driver.copy_on_device(target, source, handle)
+        _copy_on_device(target, source, handle)
     else:
-        driver.copy_to_device(target, _host_value(value, target), handle)
+        _copy_to_device(target, _host_value(value, target), handle)
     if is_synchronous:
-        default_stream().synchronize()
+        with at_home(target.buffer):
+            default_stream().synchronize()
 
 
 def _host_value(value: object, target: ndarray) -> HostArray:
@@ -146,7 +161,7 @@ def strided_view(array: HostArray, shape: Shape, strides: Shape) -> HostArray:
 def read_scalar(source: ndarray) -> np.generic:
     """Return the only element of an array."""
     result = np.empty(source.shape, source.dtype)
-    source.buffer.driver.copy_to_host(result, source, stream_handle(source.stream))
+    _copy_to_host(result, source, stream_handle(source.stream))
     return result.reshape(-1)[0]  # type: ignore[no-any-return]
 
 
@@ -196,9 +211,9 @@ def share_foreign(obj: object) -> object:
     if isinstance(obj, np.ndarray | np.generic | int | float):
         return obj
     from pygpulib.core.array import ndarray
-    from pygpulib.core.interop import as_cuda_array, is_cuda_array
+    from pygpulib.core.interop import as_cuda_array, lies_on_device
 
-    return as_cuda_array(obj) if is_cuda_array(obj) and not isinstance(obj, ndarray) else obj
+    return as_cuda_array(obj) if not isinstance(obj, ndarray) and lies_on_device(obj) else obj
 
 
 def _is_device_array(obj: object, like: ndarray) -> TypeGuard[ndarray]:

@@ -108,7 +108,7 @@ class Context:
         """Return a new event."""
         return create_event(timing)
 
-    def create_external_stream(self, ptr: int) -> Stream:
+    def create_external_stream(self, ptr: object) -> Stream:
         """Return a stream that somebody else made."""
         return external_stream(ptr)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
 from pygpulib.core.device import current_driver
 from pygpulib.core.locks import Lock
 from pygpulib.core.settings import settings
+from pygpulib.core.stream import Stream
 from pygpulib.errors import (
     ArgumentError,
     DeviceLostError,
@@ -26,6 +28,7 @@ from pygpulib.jit.launch import (
     pack_arguments,
     warn_of_idle_processors,
 )
+from pygpulib.jit.launch_order import in_order, needs_order
 from pygpulib.jit.options import CompileOptions
 from pygpulib.jit.overloads import TypeList, find_overload
 from pygpulib.jit.signature import interpret_all, typeof
@@ -45,6 +48,8 @@ _DEFAULT_BLOCK = 256
 # How many configurations a kernel remembers, and how many short cuts one configuration.
 _MAX_CONFIGURED = 128
 _MAX_SHORT_CUTS = 4
+
+_NOTHING = nullcontext()
 
 
 def _compile(
@@ -156,16 +161,22 @@ class Kernel(Inspectable):
                 "and the dynamic shared memory besides",
                 help=self._example(),
             )
-        configured = ConfiguredKernel(self, make_config(*parts))
+        table, key = self._configured, config
+        stream = parts[2] if len(parts) > 2 else None
+        if isinstance(stream, Stream):
+            # The stream keeps what is configured for it, and ends when nobody else uses it.
+            table, key = stream.configured, (self, *parts)
+        try:
+            return table[key]
+        except (KeyError, TypeError):
+            configured = ConfiguredKernel(self, make_config(*parts), stream)
         if settings.CUDA_LOW_OCCUPANCY_WARNINGS:
             warn_of_idle_processors(self.__name__, configured.config)
-        try:
-            if len(self._configured) >= _MAX_CONFIGURED:
-                self._configured.clear()
-            self._configured[config] = configured
-        except TypeError:
-            # A list or an array of sizes: valid, but nothing to remember it by.
-            return configured
+        # A list or an array of sizes is valid, but nothing to remember anything by.
+        with suppress(TypeError):
+            if len(table) >= _MAX_CONFIGURED:
+                table.clear()
+            table[key] = configured
         return configured
 
     def __call__(self, *args: object, **kwargs: object) -> None:  # noqa: ARG002
@@ -350,13 +361,16 @@ class ConfiguredKernel:
         What to launch.
     config : LaunchConfig
         In how many threads, and on which stream.
+    stream : object
+        The stream as it was given, kept alive.
     """
 
-    __slots__ = ("_short_cut", "_types_seen", "config", "kernel")
+    __slots__ = ("_short_cut", "_stream", "_types_seen", "config", "kernel")
 
-    def __init__(self, kernel: Kernel, config: LaunchConfig) -> None:
+    def __init__(self, kernel: Kernel, config: LaunchConfig, stream: object = None) -> None:
         self.kernel = kernel
         self.config = config
+        self._stream = stream
         self._short_cut: Launcher = self.launch
         self._types_seen: dict[TypeList, bool] = {}
 
@@ -427,8 +441,10 @@ class ConfiguredKernel:
         staging = Staging(stream, found.compiled.copies_host_arrays)
         words = pack_arguments(found.parameter_types, staging.replace_all(given, values))
         address = ctypes.addressof(words)
+        order = in_order(given, values, stream) if needs_order(values) else _NOTHING
         try:
-            current_driver().launch(found.compiled, self.config.shape, address, stream)
+            with order:
+                current_driver().launch(found.compiled, self.config.shape, address, stream)
         except DeviceLostError:
             # There is nothing to copy any more.
             raise

@@ -10,7 +10,7 @@ import numpy as np
 from pygpulib._record import record
 from pygpulib.core.array import ndarray
 from pygpulib.core.creation import device_array
-from pygpulib.core.interop import as_cuda_array, is_cuda_array
+from pygpulib.core.interop import as_cuda_array, lies_on_device
 from pygpulib.core.layout import Layout
 from pygpulib.core.transfer import strided_view
 from pygpulib.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
@@ -27,14 +27,14 @@ def read_operand(value: object) -> object:
     """Return an argument as an array of the host or a device; Python's numbers stay as they are."""
     if type(value) in WEAK_KINDS or isinstance(value, ndarray | np.ndarray):
         return value
-    return as_cuda_array(value) if is_cuda_array(value) else np.asarray(value)
+    return as_cuda_array(value) if lies_on_device(value) else np.asarray(value)
 
 
 def read_output(name: str, value: object) -> AnyArray:
     """Return an output argument as an array that can be written to."""
     if isinstance(value, ndarray | np.ndarray):
         return value
-    if is_cuda_array(value):
+    if lies_on_device(value):
         return as_cuda_array(value)
     raise ArgumentTypeError(
         f"an output of {name} is a {type(value).__name__}", detail="expected an array"

@@ -50,6 +50,7 @@ UNUSED = {
     "cuDeviceTotalMem_v2",
     "cuMemPoolGetAttribute",
     "cuMemPoolSetAccess",
+    "cuMemcpyPeerAsync",
     "cuPointerGetAttribute",
     "cuProfilerStart",
     "cuProfilerStop",

@@ -56,6 +56,8 @@ _HELP = {
     46: "another program has the device for itself; wait for it or use another device",
     201: "select a device first, with cuda.select_device(0)",
     222: "install a newer driver",
+    400: "streams and events belong to one device: use those of the selected device, or select "
+    "theirs with cuda.select_device(...)",
     701: "use fewer threads in a block, less shared memory, or @cuda.jit(max_registers=...)",
     709: "another library has reset the device; start a new process",
     720: "use fewer blocks: those of a cooperative kernel all run at the same time",

@@ -38,6 +38,8 @@ class Context:
         The driver library.
     device : int
         The driver's number of the device.
+    ordinal : int
+        The package's number of it.
     retirement : Retirement
         Where things are given back.
 
@@ -53,8 +55,9 @@ class Context:
         What to call after the next wait for a stream.
     """
 
-    def __init__(self, library: Library, device: int, retirement: Retirement) -> None:
+    def __init__(self, library: Library, device: int, ordinal: int, retirement: Retirement) -> None:
         self.device = device
+        self.ordinal = ordinal
         self.retirement = retirement
         self.pending = PendingWork(library)
         self.reports: dict[int, list[Callable[[], None]]] = {}
@@ -205,7 +208,7 @@ class Contexts:
         with self._lock:
             context = self._opened.get(ordinal)
             if context is None:
-                context = Context(self.library, self.devices[ordinal], self.retirement)
+                context = Context(self.library, self.devices[ordinal], ordinal, self.retirement)
                 self._opened[ordinal] = context
         return context
 

@@ -3,35 +3,29 @@
 from __future__ import annotations
 
 import atexit
-import ctypes
 import weakref
 from contextlib import suppress
 from ctypes import c_void_p
-from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from pygpulib._bindings import cuda_driver as cu
 from pygpulib._bindings.cuda_constants import FUNCTION_ATTRIBUTES
 from pygpulib._bindings.library import open_shared
 from pygpulib._config import config
 from pygpulib.core.device import selected_ordinal
 from pygpulib.core.driver_cuda import host_memory, modules, properties, sharing
 from pygpulib.core.driver_cuda.api import examine
-from pygpulib.core.driver_cuda.contexts import Contexts
 from pygpulib.core.driver_cuda.copies import Copier
-from pygpulib.core.driver_cuda.host_calls import HostCalls
 from pygpulib.core.driver_cuda.modules import NO_OPTIONS, ImageOptions
-from pygpulib.core.driver_cuda.pending import create_event, create_stream
-from pygpulib.errors import ArgumentTypeError, DeviceLostError, NoDeviceError
+from pygpulib.core.driver_cuda.streams import CudaStreams
+from pygpulib.errors import DeviceLostError, NoDeviceError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from contextlib import AbstractContextManager
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from pygpulib._bindings.library import Library
     from pygpulib.core.driver import (
         DeviceProperties,
         Executable,
@@ -45,9 +39,10 @@ if TYPE_CHECKING:
     from pygpulib.core.driver_cuda.contexts import Context
     from pygpulib.core.layout import Shape
     from pygpulib.core.memory import Buffer
-    from pygpulib.errors import DeviceError
 
 _DLPACK_CUDA = 2
+# Pinned memory of the host, and memory that moves to whoever uses it.
+_DLPACK_SHARED = (3, 13)
 
 
 class CudaExecutable(Protocol):
@@ -68,28 +63,7 @@ class HostImage(Protocol):
         ...
 
 
-class CudaEvent:
-    """An event, dropped with this object.
-
-    Attributes
-    ----------
-    handle : int
-        The driver's handle.
-    """
-
-    __slots__ = ("__weakref__", "_context", "_library", "handle")
-
-    def __init__(self, library: Library, context: Context, handle: int) -> None:
-        self.handle = handle
-        self._library = library
-        self._context = context
-
-    def __del__(self) -> None:
-        destroy = partial(self._library.cuEventDestroy_v2, self.handle)
-        self._context.retirement.add(self._context.handle, destroy)
-
-
-class CudaDriver:
+class CudaDriver(CudaStreams):
     """The `Driver` protocol over CUDA's driver library.
 
     Parameters
@@ -111,15 +85,12 @@ class CudaDriver:
             stack = examine(open_shared([config.cuda_library]))
         if stack.library is None:
             raise NoDeviceError(stack.problem, detail=stack.detail, help=stack.help)
-        self.library = stack.library
-        self.contexts = Contexts(stack.library, stack.devices)
+        super().__init__(stack.library, stack.devices)
         self._launch = stack.library.raw("cuLaunchKernel")
         self._copier = Copier(stack.library)
-        self._host_calls = HostCalls(stack.library)
         self._properties: dict[int, DeviceProperties] = {}
         self._limits: dict[int, Mapping[str, int]] = {}
         self._owners: dict[int, Context] = {}
-        self._stream_owners: dict[int, Context] = {}
         self._modules: dict[int, tuple[Context, int]] = {}
         atexit.register(_finish_at_exit, weakref.ref(self))
 
@@ -151,13 +122,18 @@ class CudaDriver:
         """Return DLPack's name of a device."""
         return (_DLPACK_CUDA, self.contexts.devices[ordinal])
 
+    def accepts_dlpack(self, device: tuple[int, int]) -> bool:
+        """Return whether kernels can use memory on a device: of GPUs, or pinned, or managed."""
+        kind, number = device
+        return kind in _DLPACK_SHARED or (kind == _DLPACK_CUDA and number in self.contexts.devices)
+
+    def device_of_address(self, address: int) -> int:
+        """Return the number of the device whose memory an address is in."""
+        return sharing.device_of_address(self.contexts, address)
+
     def can_access_peer(self, ordinal: int, peer: int) -> bool:
         """Return whether kernels of a device can use another device's memory in place."""
         return sharing.can_access_peer(self.contexts, ordinal, peer)
-
-    def enable_peer_access(self, ordinal: int, peer: int) -> None:
-        """Let kernels of a device use another device's memory in place."""
-        sharing.enable_peer_access(self.contexts, ordinal, peer)
 
     def close(self) -> None:
         """Give all devices back, with everything on them; this driver is of no more use."""
@@ -243,105 +219,41 @@ class CudaDriver:
     def copy_to_device(
         self, target: StridedMemory, source: NDArray[np.generic], stream: int
     ) -> None:
-        """Copy a host array into an array."""
-        self._copier.upload(self.contexts.current(), target, source, stream)
+        """Copy a host array into an array of the calling thread's device."""
+        self._copier.upload(self._ready_for(stream), target, source, stream)
 
     def copy_to_host(self, target: NDArray[np.generic], source: StridedMemory, stream: int) -> None:
-        """Copy an array into a host array."""
-        self._copier.download(self.contexts.current(), target, source, stream)
+        """Copy an array of the calling thread's device into a host array."""
+        self._copier.download(self._ready_for(stream), target, source, stream)
 
     def copy_on_device(self, target: StridedMemory, source: StridedMemory, stream: int) -> None:
-        """Copy between two arrays, which may overlap."""
-        self._copier.copy_on_device(self.contexts.current(), target, source, stream)
+        """Copy between two arrays, which may overlap; the source may be on another device."""
+        if source.device_ordinal != target.device_ordinal:
+            # Only here, because most programs use one device.
+            from pygpulib.core.driver_cuda.peers import copy_between_devices
 
-    # ------------------------------------------------------------------- streams and events
-
-    def create_stream(self) -> int:
-        """Return a new stream, which waits for the default stream and the other way round."""
-        context = self.contexts.current()
-        stream = create_stream(self.library, cu.STREAM_DEFAULT)
-        context.pending.add_stream(stream)
-        self._stream_owners[stream] = context
-        return stream
-
-    def destroy_stream(self, stream: int) -> None:
-        """Drop a stream once its work is done."""
-        context = self._stream_owners.pop(stream, None)
-        if context is None:
+            copy_between_devices(self, target, source, stream)
             return
+        self._copier.copy_on_device(self._ready_for(stream), target, source, stream)
 
-        def destroy() -> None:
-            if not context.reports.get(stream):
-                context.reports.pop(stream, None)
-            context.pending.drop_stream(stream)
-            self.library.cuStreamDestroy_v2(stream)
-
-        context.retirement.add(context.handle, destroy)
-
-    def synchronize_stream(self, stream: int) -> None:
-        """Wait until all work of a stream is done."""
-        self.contexts.current().synchronize_stream(stream)
-
-    def synchronize(self) -> None:
-        """Wait until all work of the device is done."""
-        self.contexts.current().synchronize()
-
-    def add_host_function(
-        self, stream: int, function: Callable[[DeviceError | None], None]
+    def copy_bytes_from(
+        self, ordinal: int, target: int, source: int, size_bytes: int, stream: int
     ) -> None:
-        """Call a function, in another thread, once the stream's work so far is done."""
-        context = self.contexts.current()
-        self._host_calls.add(stream, function)
+        """Copy bytes of another device to the calling thread's device."""
+        context = self._ready_for(stream)
+        with self.contexts.of(ordinal) as owner:
+            pass
+        self.library.cuMemcpyPeerAsync(
+            target, context.reference, source, owner.reference, size_bytes, stream
+        )
         context.pending.mark(stream)
 
-    def add_report(self, stream: int, read: Callable[[], None]) -> None:
-        """Call a function, in this thread or another, after the next wait for a stream.
-
-        Parameters
-        ----------
-        stream : int
-            The stream; waiting for the device is waiting for it, too.
-        read : callable
-            May use the device, and raise.
-        """
-        self.contexts.current().reports.setdefault(stream, []).append(read)
-
-    def create_event(self, timing: bool) -> CudaEvent:
-        """Return a new event."""
+    def _ready_for(self, stream: int) -> Context:
+        """Return the calling thread's device, with its memory ready for a stream."""
         context = self.contexts.current()
-        flags = cu.EVENT_DEFAULT if timing else cu.EVENT_DISABLE_TIMING
-        return CudaEvent(self.library, context, create_event(self.library, flags))
-
-    def record_event(self, event: object, stream: int) -> None:
-        """Make an event stand for the stream's work so far."""
-        self.contexts.current()
-        self.library.cuEventRecord(_handle_of(event), stream)
-
-    def query_event(self, event: object) -> bool:
-        """Return whether the work that an event stands for is done."""
-        self.contexts.current()
-        status: int = self.library.cuEventQuery(_handle_of(event))
-        return status != cu.NOT_READY
-
-    def synchronize_event(self, event: object) -> None:
-        """Wait for the work that an event stands for."""
-        self.contexts.current()
-        self.library.cuEventSynchronize(_handle_of(event))
-
-    def wait_event(self, stream: int, event: object) -> None:
-        """Let later work of a stream wait for an event."""
-        context = self.contexts.current()
-        self.library.cuStreamWaitEvent(stream, _handle_of(event), 0)
-        context.pending.mark(stream)
-
-    def elapsed_ms(self, start: object, end: object) -> float:
-        """Return the time between two events; waits until both have happened."""
-        self.contexts.current()
-        self.library.cuEventSynchronize(_handle_of(end))
-        self.library.cuEventSynchronize(_handle_of(start))
-        result = ctypes.c_float()
-        self.library.cuEventElapsedTime(ctypes.byref(result), _handle_of(start), _handle_of(end))
-        return result.value
+        if stream not in context.pending.own:
+            context.pending.prepare(stream)
+        return context
 
     # ------------------------------------------------------------------------------ kernels
 
@@ -438,6 +350,8 @@ class CudaDriver:
             Whether all blocks must run at the same time.
         """
         context = self.contexts.current()
+        if stream not in context.pending.own:
+            context.pending.prepare(stream)
         arguments = (
             c_void_p(function),
             *shape.grid,
@@ -469,9 +383,3 @@ def _finish_at_exit(reference: weakref.ref[CudaDriver]) -> None:
         # A device that is lost has nothing to say any more.
         with suppress(DeviceLostError):
             driver.finish()
-
-
-def _handle_of(event: object) -> int:
-    if not isinstance(event, CudaEvent):
-        raise ArgumentTypeError("an event of another back end reached the CUDA back end")
-    return event.handle

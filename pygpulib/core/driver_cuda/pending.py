@@ -14,9 +14,9 @@ streams used which array.
 * What other libraries queue on their streams is not known here. They must keep the array object
   until they are done, as the protocols for exchanging arrays say.
 
-Memory is ready for the stream it was allocated for. Another stream may use it once it waits for
-that one, or at once if one of the two is the default stream and the other one is not a
-"non-blocking" stream of another library.
+Memory is ready for the stream it was allocated for, and where that is the default stream for all
+streams of the package, too. `prepare` makes it ready for streams of other libraries, which need not
+wait for the default stream; `pygpulib.core.ordering` takes care of memory of other streams.
 """
 
 from __future__ import annotations
@@ -24,15 +24,18 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections import deque
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from pygpulib._bindings import cuda_driver as cu
 from pygpulib.core.driver import DEFAULT_STREAM, LEGACY_DEFAULT_STREAM, PER_THREAD_DEFAULT_STREAM
 from pygpulib.core.locks import Lock
+from pygpulib.core.ordering import is_same_stream
 from pygpulib.errors import DeviceError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pygpulib._bindings.library import Library
 
 _Key = tuple[int, int]
@@ -60,6 +63,11 @@ class PendingWork:
     library : Library
         The driver library.
 
+    Attributes
+    ----------
+    own : set of int
+        The package's own streams, which wait for the default stream.
+
     Notes
     -----
     `mark` may run in any thread at any time. `find_order` and `drop_stream` run under the lock
@@ -68,7 +76,9 @@ class PendingWork:
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        self._own = {DEFAULT_STREAM, LEGACY_DEFAULT_STREAM}
+        self.own = {DEFAULT_STREAM, LEGACY_DEFAULT_STREAM}
+        self._default_allocations = 0
+        self._prepared: dict[_Key, int] = {}
         self._active: set[int] = set()
         self._foreign: dict[_Key, int] = {}
         self._spare_events: list[int] = []
@@ -79,7 +89,7 @@ class PendingWork:
 
     def mark(self, stream: int) -> None:
         """Note that something was queued on a stream."""
-        if stream in self._own:
+        if stream in self.own:
             self._active.add(stream)
         else:
             self._mark_foreign(stream)
@@ -109,17 +119,58 @@ class PendingWork:
         """Let an event be used again; what waits for it goes on waiting for the old meaning."""
         self._spare_events.append(event)
 
+    def busy_streams(self) -> tuple[int, ...]:
+        """Return the package's own streams that may be at work."""
+        return tuple(self._active)
+
+    def foreign_events(self) -> tuple[int, ...]:
+        """Return events for what was queued on all other streams."""
+        return tuple(self._foreign.values())
+
+    @contextmanager
+    def events_of_all(self, stream: int) -> Iterator[list[int]]:
+        """Return a context with events for all that was queued so far on other streams."""
+        others = [other for other in self.busy_streams() if not is_same_stream(other, stream)]
+        events = [self.record(other) for other in others]
+        try:
+            yield [*events, *self.foreign_events()]
+        finally:
+            for event in events:
+                self.return_event(event)
+
+    # --------------------------------------------------------------- memory for other streams
+
+    def note_allocation(self, stream: int) -> None:
+        """Note that memory was allocated in the order of a stream."""
+        if stream in (DEFAULT_STREAM, LEGACY_DEFAULT_STREAM):
+            self._default_allocations += 1
+
+    def prepare(self, stream: int) -> None:
+        """Let a stream of another library wait for memory that the default stream allocates.
+
+        Such a stream may be a "non-blocking" one, which does not wait for the default stream.
+        """
+        key = stream, threading.get_ident() if stream == PER_THREAD_DEFAULT_STREAM else 0
+        count = self._default_allocations
+        if self._prepared.get(key, 0) != count:
+            event = self.record(DEFAULT_STREAM)
+            try:
+                self._library.cuStreamWaitEvent(stream, event, 0)
+            finally:
+                self.return_event(event)
+            self._prepared[key] = count
+
     # ------------------------------------------------------------------------------ streams
 
     def add_stream(self, stream: int) -> None:
         """Note a stream that this package made."""
-        self._own.add(stream)
+        self.own.add(stream)
 
     def drop_stream(self, stream: int) -> None:
         """Note that a stream is about to be dropped; its work goes on."""
         if stream in self._active:
             self._let_reaper_wait(stream)
-        self._own.discard(stream)
+        self.own.discard(stream)
 
     def settle(self, stream: int) -> None:
         """Note that a stream is going to be waited for."""
@@ -129,6 +180,8 @@ class PendingWork:
     def settle_all(self) -> None:
         """Note that the device is going to be waited for."""
         self._active.clear()
+        self._default_allocations = 0
+        self._prepared.clear()
         self._reaper_is_active = False
         while self._foreign:
             self.return_event(self._foreign.popitem()[1])
@@ -143,7 +196,7 @@ class PendingWork:
         home : int
             Stream to prefer: that of the allocation.
         """
-        is_simple = home in self._own and not self._reaper_is_active and not self._foreign
+        is_simple = home in self.own and not self._reaper_is_active and not self._foreign
         if is_simple and self._active <= {home}:
             return home
         reaper = self._get_reaper()

@@ -94,6 +94,7 @@ class StreamOrderedPool:
             self._library.cuMemFreeAsync(address.value, stream)
             raise
         self._homes[address.value] = stream
+        self._pending.note_allocation(stream)
         return address.value
 
     def free(self, address: int) -> None:
@@ -185,6 +186,7 @@ class CachingPool:
         else:
             address = self._new_memory(size_bytes)
         self._sizes[address] = size_bytes, stream
+        self._pending.note_allocation(stream)
         return address
 
     def _new_memory(self, size_bytes: int) -> int:

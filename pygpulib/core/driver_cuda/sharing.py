@@ -6,6 +6,7 @@ import ctypes
 from typing import TYPE_CHECKING
 
 from pygpulib._bindings import cuda_driver as cu
+from pygpulib.core.device import selected_ordinal
 from pygpulib.core.driver_cuda.pools import StreamOrderedPool
 from pygpulib.core.memory import Buffer
 from pygpulib.errors import ArgumentError, DeviceError, DeviceMismatchError
@@ -27,6 +28,29 @@ def can_access_peer(contexts: Contexts, ordinal: int, peer: int) -> bool:
         ctypes.byref(answer), contexts.devices[ordinal], contexts.devices[peer]
     )
     return bool(answer.value)
+
+
+def device_of_address(contexts: Contexts, address: int) -> int:
+    """Return the number of the device whose memory an address of another library is in.
+
+    Memory that CUDA does not know, or of a device that cannot be used, counts as the calling
+    thread's device's: a launch finds out.
+    """
+    if len(contexts.devices) == 1:
+        return 0
+    number = ctypes.c_int()
+    contexts.current()
+    try:
+        contexts.library.cuPointerGetAttribute(
+            ctypes.byref(number), cu.POINTER_DEVICE_ORDINAL, address
+        )
+    except DeviceError as error:
+        if error.code != cu.INVALID_VALUE:
+            raise
+        return selected_ordinal()
+    if number.value not in contexts.devices:
+        return selected_ordinal()
+    return contexts.devices.index(number.value)
 
 
 def enable_peer_access(contexts: Contexts, ordinal: int, peer: int) -> None:

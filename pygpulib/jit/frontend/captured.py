@@ -10,6 +10,7 @@ import numpy as np
 from pygpulib.core import dtypes
 from pygpulib.core.array import ndarray
 from pygpulib.core.interop import as_cuda_array
+from pygpulib.core.ordering import wait_for
 from pygpulib.errors import DTypeError, KernelTypeError, PyGpuLibError
 from pygpulib.jit import types
 from pygpulib.jit.elements import element_of
@@ -54,6 +55,8 @@ def device_array(ctx: Context, value: object, name: str, node: ast.AST) -> Array
             detail=cause.detail,
             help="convert it with .astype(...) on the host",
         )
+    # Later launches look at their arguments only.
+    wait_for(array.buffer)
     ctx.captured.append(array)
     layout = "C" if array.is_c_contiguous() else "F" if array.is_f_contiguous() else "A"
     type_ = types.ArrayType(dtype, array.ndim, layout)

@@ -14,7 +14,7 @@ from pygpulib.core.device import use_driver
 from pygpulib.core.driver_cpu import CpuDriver
 from pygpulib.core.driver_null import NullDriver
 from pygpulib.core.settings import settings
-from pygpulib.core.stream import Stream, create_stream
+from pygpulib.core.stream import create_stream
 from pygpulib.errors import (
     ArgumentTypeError,
     DeviceMismatchError,
@@ -156,45 +156,56 @@ def test_the_owner_lives_as_long_as_the_array():
 
 
 @pytest.fixture
-def waited(monkeypatch):
-    """Return the streams that were waited for."""
-    streams = []
-
-    def note(stream):
-        streams.append(stream)
-
-    monkeypatch.setattr(Stream, "synchronize", note)
-    return streams
+def driver():
+    """A driver that notes what is asked of it, and whose work is never done."""
+    null = NullDriver()
+    with use_driver(null):
+        null.query_event = lambda event: False
+        yield null
 
 
-def test_an_array_without_a_stream_is_not_waited_for(waited):
-    shared = interop.as_cuda_array(Foreign(to_device([1])))
+def test_an_array_without_a_stream_is_not_waited_for(driver):
+    shared = interop.as_cuda_array(Foreign(device_array(1)))
     assert shared.stream == 0
-    assert waited == []
+    shared.copy_to_host()
+    assert "record_event" not in driver.names()
 
 
-def test_the_stream_of_an_array_is_waited_for(waited):
-    stream = create_stream()
+def test_the_stream_of_an_array_is_waited_for_by_others_on_the_device(driver):
+    stream, other = create_stream(), create_stream()
     device = device_array(3, stream=stream)
     assert device.__cuda_array_interface__["stream"] == stream.handle
     shared = interop.as_cuda_array(Foreign(device))
     assert shared.stream.external
     assert shared.stream.handle == stream.handle
-    assert waited == [shared.stream]
+    driver.calls.clear()
+    shared.copy_to_host()  # on its own stream
+    assert "wait_event" not in driver.names()
+    shared.copy_to_host(stream=other)
+    (wait,) = [call for call in driver.calls if call.name == "wait_event"]
+    assert wait.arguments[0] == other.handle
+    assert not [name for name in driver.names() if name.startswith("synchronize")]
 
 
-def test_waiting_can_be_left_out(waited):
-    interop.as_cuda_array(Foreign(device_array(3, stream=create_stream())), sync=False)
-    assert waited == []
+def test_work_that_is_done_is_not_waited_for(driver):
+    shared = interop.as_cuda_array(Foreign(device_array(3, stream=create_stream())))
+    driver.query_event = lambda event: True
+    shared.copy_to_host(stream=create_stream())
+    assert shared.buffer.readiness is None
+    assert "wait_event" not in driver.names()
 
 
-def test_waiting_can_be_switched_off(waited, monkeypatch):
+def test_waiting_can_be_left_out(driver):
+    shared = interop.as_cuda_array(Foreign(device_array(3, stream=create_stream())), sync=False)
+    assert shared.buffer.readiness is None
+
+
+def test_waiting_can_be_switched_off(driver, monkeypatch):
     monkeypatch.setattr(settings, "CUDA_ARRAY_INTERFACE_SYNC", False)
-    interop.as_cuda_array(Foreign(device_array(3, stream=create_stream())))
-    assert waited == []
+    shared = interop.as_cuda_array(Foreign(device_array(3, stream=create_stream())))
+    assert shared.buffer.readiness is None
 
 
-@pytest.mark.cpu_only("GPUs show all their memory to other libraries")
 def test_where_cuda_is_installed_host_memory_is_not_shown_as_a_gpu_s(monkeypatch):
     device = to_device([1])
     foreign = Foreign(device)

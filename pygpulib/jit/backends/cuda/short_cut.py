@@ -68,7 +68,10 @@ def make_short_cut(
     callable or None
         None where an argument is of a type that takes the long way.
     """
-    found = [_packer(*pair) for pair in zip(argument_types, parameter_types, strict=True)]
+    pack_array = _array_packer_of(driver, stream)
+    found = [
+        _packer(*pair, pack_array) for pair in zip(argument_types, parameter_types, strict=True)
+    ]
     packers = [pack for pack in found if pack is not None]
     if len(packers) < len(found):
         return None
@@ -106,27 +109,57 @@ def _new_block(flat_count: int) -> tuple[memoryview, int, object]:
     return arguments, ctypes.addressof(parameters), (words, parameters)
 
 
-def _packer(argument: types.Type, parameter: types.Type) -> Pack | None:
+def _packer(
+    argument: types.Type, parameter: types.Type, pack_array: Callable[[types.ArrayType], Pack]
+) -> Pack | None:
     match argument, parameter:
         case types.ArrayType(), types.ArrayType():
-            return _array_packer(argument)
+            return pack_array(argument)
         case types.ScalarType(source), types.ScalarType(target):
             return None if source.is_complex else _number_packer(source, target)
         case _:
             return None
 
 
-def _array_packer(expected: types.ArrayType) -> Pack:
-    def pack(argument: object) -> bytes | None:
-        if type(argument) is not ndarray:
-            return None
-        form = argument.kernel_form
-        if form is None:
-            form = argument.kernel_form = (ndarray.type_rule(argument), array_words(argument))
-        type_, words = form
-        return words if type_ is expected or type_ == expected else None
+def _array_packer_of(driver: CudaDriver, stream: int) -> Callable[[types.ArrayType], Pack]:
+    """Return what makes packers for arrays of the calling thread's device."""
+    ordinal = driver.current_ordinal()
 
-    return pack
+    def make_packer(expected: types.ArrayType) -> Pack:
+        def pack(argument: object) -> bytes | None:
+            if type(argument) is not ndarray:
+                return None
+            form = argument.kernel_form or _find_form(argument, stream)
+            if form is None:
+                return None
+            type_, words = form
+            return words if type_ is expected or type_ == expected else None
+
+        def pack_from_here(argument: object) -> bytes | None:
+            if type(argument) is not ndarray or argument.buffer.ordinal != ordinal:
+                return None
+            return pack(argument)
+
+        return pack if driver.device_count() == 1 else pack_from_here
+
+    return make_packer
+
+
+def _find_form(array: ndarray, stream: int) -> tuple[object, bytes] | None:
+    """Return what kernels take an array for, None if a stream has to wait for its memory.
+
+    The array keeps it if no stream has to wait.
+    """
+    buffer = array.buffer
+    readiness = buffer.readiness
+    if readiness is not None and readiness.is_past():
+        readiness = buffer.readiness = None
+    if readiness is not None and not readiness.precedes(stream):
+        return None
+    form = ndarray.type_rule(array), array_words(array)
+    if readiness is None:
+        array.kernel_form = form
+    return form
 
 
 def array_words(array: ndarray) -> bytes:
