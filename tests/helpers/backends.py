@@ -52,11 +52,13 @@ class SimulatedGpu:
         """Run a module's tests between the two parts, and complain about what they left."""
         before = self._alive()
         yield
+        gc.collect()
         left = sorted(self._alive() - before)
+        # What lives now is not looked at again: the next collections are quick.
+        gc.freeze()
         assert left == [], "\n".join(left)
 
     def _alive(self) -> set[str]:
-        gc.collect()
         # The package keeps events to use them again, and one stream of its own per device.
         own = ("event", "non-blocking stream")
         found = self.fake.leaks(cached=False)
