@@ -37,10 +37,17 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         "test": report.nodeid,
         "outcome": report.outcome if report.when == "call" or report.skipped else "error",
         "seconds": round(report.duration, 3),
-        "message": report.longreprtext.strip().splitlines()[-1:] if report.failed else [],
+        "message": _reason(report),
     }
     with Path(os.environ["GPU_CHECK_OUTCOMES"]).open("a") as file:
         file.write(json.dumps(entry) + "\n")
+
+
+def _reason(report: pytest.TestReport) -> list[str]:
+    if not report.failed:
+        return []
+    crash = getattr(report.longrepr, "reprcrash", None)
+    return (crash.message if crash else report.longreprtext).strip().splitlines()[:2]
 
 
 def pytest_runtest_logfinish(nodeid: str) -> None:

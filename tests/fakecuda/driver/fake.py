@@ -131,6 +131,11 @@ class FakeCuda:
         return self.system.work.deferred
 
     @property
+    def launch_options(self) -> dict[str, Any]:
+        """How kernels run: arguments of `tests.fakecuda.ptx.launch`, which may be changed."""
+        return self._launches.options
+
+    @property
     def faults(self) -> list[str]:
         """What kernels and other work did wrong so far."""
         return self.system.work.faults
