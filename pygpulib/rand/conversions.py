@@ -186,8 +186,7 @@ def _poisson_table(x: Value, a: Value, _b: Value, table: Value, aliases: Value) 
 def _poisson_normal(
     x: Value, y: Value, a: Value, b: Value, _table: Value, _aliases: Value
 ) -> Value:
-    first, second = dist.box_muller_library(*dist.polar_single(x, y), dist.MINUS_TWO_SINGLE)
-    return poisson.round_normal(first, a, b), poisson.round_normal(second, a, b)
+    return poisson.round_pair(dist.polar_single(x, y), a, b)
 
 
 @device

@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from pygpulib.jit.intrinsics.floating import fma
 from pygpulib.jit.intrinsics.library import (
     library_cos,
     library_exp,
@@ -24,7 +25,6 @@ _TWO_PI = 6.283185307179586
 _TWO_PI_SINGLE = np.float32(6.2831855)
 
 _UNIT_32 = 2.0**-32
-_HALF_UNIT_32 = 2.0**-33
 _UNIT_53 = 2.0**-53
 _HALF_UNIT_53 = 2.0**-54
 _UNIT_32_SINGLE = np.float32(2.0**-32)
@@ -37,14 +37,15 @@ MINUS_TWO_SINGLE = np.float32(-2.0)
 @device
 def uniform_single(x: Value) -> Value:
     """Return a float32 from 32 bits: they are rounded once, and the sum once more."""
-    return np.float32(x) * _UNIT_32_SINGLE + _HALF_UNIT_32_SINGLE
+    # Products with powers of two are exact, so one operation gives the bits of two; so below.
+    return fma(np.float32(x), _UNIT_32_SINGLE, _HALF_UNIT_32_SINGLE)
 
 
 @device
 def uniform_double(low: Value, high: Value) -> Value:
     """Return a float64 from two times 32 bits, of which 53 count."""
     bits = np.uint64(low) ^ (np.uint64(high) << np.uint64(21))
-    return np.float64(bits) * _UNIT_53 + _HALF_UNIT_53
+    return fma(np.float64(bits), _UNIT_53, _HALF_UNIT_53)
 
 
 @device
@@ -53,7 +54,7 @@ def uniform_upper(x: Value) -> Value:
 
     It is 1 where all bits are set.
     """
-    return np.float64(x) * _UNIT_32 + _UNIT_32
+    return fma(np.float64(x), _UNIT_32, _UNIT_32)
 
 
 @device

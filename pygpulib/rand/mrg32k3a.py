@@ -47,9 +47,9 @@ _BITS_OFFSET = 2.0**52
 _SHIFT_1 = ((0, 1, 0), (0, 0, 1), (_M1 - 810728, 1403580, 0))
 _SHIFT_2 = ((0, 1, 0), (0, 0, 1), (_M2 - 1370589, 0, 527612))
 
-_KEPT_ROW = 6
-_NOTHING_KEPT = np.float64("nan")
-"""Where a normal number may be kept for later."""
+_ROWS = 8
+"""Rows of the array of states: six words, and two draws that are kept because one of the two
+Poisson numbers that they give is still to be delivered, or 0."""
 
 
 @device
@@ -95,14 +95,15 @@ def _store(states: Value, stream: Value, state: Value) -> None:
 
 @device
 def _load_kept(states: Value, stream: Value) -> Value:
-    return _load(states, stream), states[_KEPT_ROW, stream]
+    return _load(states, stream), (states[6, stream], states[7, stream])
 
 
 @device
 def _store_kept(states: Value, stream: Value, state: Value) -> None:
     words, kept = state
     _store(states, stream, words)
-    states[_KEPT_ROW, stream] = kept
+    states[6, stream] = kept[0]
+    states[7, stream] = kept[1]
 
 
 # ----------------------------------------------------------------------- from draws to numbers
@@ -184,20 +185,17 @@ def _binomial(z: Value, a: Value, _b: Value, table: Value, _aliases: Value) -> V
 
 @device
 def _poisson_normal(state: Value, a: Value, b: Value, _table: Value, _aliases: Value) -> Value:
-    """Return a Poisson number: a stream makes two normal numbers at a time, and keeps one."""
+    """Return a Poisson number: two draws make two normal numbers, one for the next visit."""
     words, kept = state
-    normal = np.float32(kept)
-    if kept == kept:
-        kept = _NOTHING_KEPT
-    else:
+    x, y = kept
+    is_kept = x > 0.0
+    if not is_kept:
         words = _step(words)
         x = _output(words)
         words = _step(words)
-        normal, later = dist.box_muller_library(
-            *_polar_single(x, _output(words)), dist.MINUS_TWO_SINGLE
-        )
-        kept = np.float64(later)
-    return (words, kept), (poisson.round_normal(normal, a, b),)
+        y = _output(words)
+    number = poisson.round_one(_polar_single(x, y), is_kept, a, b)
+    return (words, (0.0 if is_kept else x, y)), (number,)
 
 
 _CONVERSIONS: Conversions = {
@@ -236,8 +234,7 @@ class Mrg32k3aEngine(InterleavedEngine):
     def _start(self, position: int) -> tuple[Doubles, int]:
         rows, following = divmod(position, self.streams)
         streams = self.streams
-        states = make_states(_KEPT_ROW + 1, streams, np.float64)
-        states[_KEPT_ROW] = _NOTHING_KEPT
+        states = make_states(_ROWS, streams, np.float64)
         seed_1, seed_2 = seed_state(self.seed)
         for part, seed, recurrence in ((0, seed_1, _RECURRENCES[0]), (3, seed_2, _RECURRENCES[1])):
             first = recurrence.follow(recurrence.power(rows), seed[:, None])

@@ -14,11 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygpulib._record import record
+from pygpulib.rand import distributions as dist
 from pygpulib.rand.compiling import Value, device
 
 Doubles: TypeAlias = NDArray[np.float64]
 
-_MAX_OUTCOMES = 1 << 20
+# More than what two float32 that should be the same may differ by, as a part of them.
+_LAST_BITS = 2.0**-19
 
 
 @record
@@ -138,6 +140,34 @@ def draw_from_cells(u: Value, shift: Value, shares: Value, aliases: Value) -> Va
 def round_normal(normal: Value, mean: Value, deviation: Value) -> Value:
     """Return a Poisson number of a large mean from a standard normal of type float32."""
     return np.uint32(math.floor(mean + deviation * np.float64(normal) + 0.5))
+
+
+@device
+def is_uncertain(normal: Value, mean: Value, deviation: Value) -> Value:
+    """Return whether the last bits of a normal number decide which Poisson number it gives."""
+    value = mean + deviation * np.float64(normal) + 0.5
+    inside = value - np.floor(value)
+    return min(inside, 1.0 - inside) < _LAST_BITS * deviation * abs(np.float64(normal))
+
+
+@device
+def round_pair(polar: Value, mean: Value, deviation: Value) -> Value:
+    """Return the two Poisson numbers of a large mean that a uniform number and an angle give.
+
+    They are those that the functions of C's library lead to, which few are asked to decide.
+    """
+    u, angle = polar
+    first, second = dist.box_muller_single(u, angle)
+    if is_uncertain(first, mean, deviation) or is_uncertain(second, mean, deviation):
+        first, second = dist.box_muller_library(u, angle, dist.MINUS_TWO_SINGLE)
+    return round_normal(first, mean, deviation), round_normal(second, mean, deviation)
+
+
+@device
+def round_one(polar: Value, is_second: Value, mean: Value, deviation: Value) -> Value:
+    """Return the first or the second one of :func:`round_pair`."""
+    first, second = round_pair(polar, mean, deviation)
+    return second if is_second else first
 
 
 @device

@@ -8,7 +8,6 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pygpulib.jit.intrinsics.bits import bits_float, float_bits
 from pygpulib.rand import distributions as dist
 from pygpulib.rand import poisson_tables as poisson
 from pygpulib.rand.binary_jumps import minimal_polynomial, power_of_t
@@ -34,9 +33,11 @@ _SEED_STEP = 3133713
 
 _WEYL = np.uint32(362437)
 _WORD = 2**32 - 1
-_NOTHING_KEPT = np.uint32(_WORD)
-"""Where a normal number may be kept for later: bits that are no number."""
-_KEPT_ROW = 6
+_ROWS = 9
+_WORDS = 6
+"""Rows of the array of states, and how many of them are the states of streams. The others are
+whether two draws are kept, and these, because one of the two Poisson numbers that they give is
+still to be delivered."""
 
 
 @device
@@ -76,32 +77,30 @@ def _store(states: Value, stream: Value, state: Value) -> None:
 
 @device
 def _load_kept(states: Value, stream: Value) -> Value:
-    return _load(states, stream), states[_KEPT_ROW, stream]
+    return _load(states, stream), (states[6, stream], states[7, stream], states[8, stream])
 
 
 @device
 def _store_kept(states: Value, stream: Value, state: Value) -> None:
     words, kept = state
     _store(states, stream, words)
-    states[_KEPT_ROW, stream] = kept
+    states[6, stream] = kept[0]
+    states[7, stream] = kept[1]
+    states[8, stream] = kept[2]
 
 
 @device
 def _poisson_normal(state: Value, a: Value, b: Value, _table: Value, _aliases: Value) -> Value:
-    """Return a Poisson number: a stream makes two normal numbers at a time, and keeps one."""
+    """Return a Poisson number: two draws make two normal numbers, one for the next visit."""
     words, kept = state
-    normal = bits_float(np.int32(kept))
-    if kept == _NOTHING_KEPT:
+    is_kept, x, y = kept
+    if is_kept == 0:
         words = _step(words)
         x = _output(words)
         words = _step(words)
-        normal, later = dist.box_muller_library(
-            *dist.polar_single(x, _output(words)), dist.MINUS_TWO_SINGLE
-        )
-        kept = np.uint32(float_bits(later))
-    else:
-        kept = _NOTHING_KEPT
-    return (words, kept), (poisson.round_normal(normal, a, b),)
+        y = _output(words)
+    number = poisson.round_one(dist.polar_single(x, y), is_kept != 0, a, b)
+    return (words, (np.uint32(is_kept == 0), x, y)), (number,)
 
 
 @cache
@@ -123,9 +122,8 @@ class XorwowEngine(InterleavedEngine):
 
     def _start(self, position: int) -> tuple[Words, int]:
         rows, following = divmod(position, STREAMS)
-        states = make_states(_KEPT_ROW + 1, STREAMS, np.uint32)
-        states[_KEPT_ROW] = _NOTHING_KEPT
-        words = states[:_KEPT_ROW, :STREAMS]
+        states = make_states(_ROWS, STREAMS, np.uint32)
+        words = states[:_WORDS, :STREAMS]
         if self.ordering is Ordering.PSEUDO_SEEDED:
             seeds = np.arange(STREAMS, dtype=np.uint64) * np.uint64(_SEED_STEP)
             words[...] = seed_states(seeds + np.uint64(self.seed))
