@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pygpulib import cuda, errors, rand, types
+    from pygpulib import blas, cuda, errors, rand, types
     from pygpulib.jit.backends.cpu.pool import get_num_threads, set_num_threads
     from pygpulib.types import (
         bfloat16,
@@ -32,6 +32,7 @@ __version__ = "0.1.0.dev0"
 
 __all__ = [
     "bfloat16",
+    "blas",
     "boolean",
     "complex64",
     "complex128",
@@ -57,7 +58,7 @@ __all__ = [
     "void",
 ]
 
-_SUBMODULES = ("cuda", "errors", "rand", "types")
+_SUBMODULES = ("blas", "cuda", "errors", "rand", "types")
 _HOMES = {
     "get_num_threads": "pygpulib.jit.backends.cpu.pool",
     "set_num_threads": "pygpulib.jit.backends.cpu.pool",

@@ -1,0 +1,118 @@
+"""The CPU back end: SciPy's BLAS on the arrays as they lie in memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pygpulib.blas.fortran import FortranRoutine, find_address
+from pygpulib.blas.missing import REPLACEMENTS
+from pygpulib.core.array import ndarray
+from pygpulib.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pygpulib.blas.engine import DType
+    from pygpulib.blas.routines import Routine
+    from pygpulib.core.driver import Driver, HostArray
+    from pygpulib.core.layout import Shape
+
+_LARGEST = 2**31 - 1
+
+
+class CpuEngine:
+    """The `Engine` protocol over arrays of NumPy."""
+
+    def __init__(self) -> None:
+        self._entries: dict[tuple[str, str], Callable[[dict[str, Any]], Any]] = {}
+
+    def adopt(self, array: HostArray | ndarray, stream: int) -> HostArray:  # noqa: ARG002
+        """Return an array as one of NumPy."""
+        if isinstance(array, ndarray):
+            assert array.host_view is not None
+            return array.host_view
+        return array
+
+    def publish(self, native: HostArray, target: HostArray | ndarray, stream: int) -> None:
+        """Do nothing: adopted arrays are in the same memory."""
+
+    def address(self, array: HostArray) -> int:
+        """Return the address of the first element."""
+        return array.ctypes.data
+
+    def empty(self, shape: Shape, dtype: DType, order: str, stream: int) -> HostArray:  # noqa: ARG002
+        """Return a new array."""
+        return np.empty(shape, dtype, "F" if order == "F" else "C")
+
+    def copy(self, array: HostArray, dtype: DType, order: str, stream: int) -> HostArray:  # noqa: ARG002
+        """Return a packed copy of an array, converted."""
+        return np.array(array, dtype, order="F" if order == "F" else "C")
+
+    def assign(self, target: HostArray, source: HostArray, stream: int) -> None:  # noqa: ARG002
+        """Copy between two arrays of the same shape."""
+        np.copyto(target, source)
+
+    def conjugate(self, array: HostArray, stream: int) -> HostArray:  # noqa: ARG002
+        """Return a new vector with conjugated elements."""
+        return np.array(np.conjugate(array))
+
+    def scale(self, array: Any, factor: object, stream: int) -> None:  # noqa: ARG002, ANN401
+        """Multiply an array in place; 0 makes zeros whatever it held."""
+        number = self.number(factor, array.dtype, False)
+        if number:
+            array *= number
+        else:
+            array[...] = 0
+
+    def number(self, value: Any, dtype: DType, is_real: bool) -> Any:  # noqa: ANN401
+        """Return a number as Python's float or complex."""
+        if isinstance(value, ndarray):
+            value = value.item()
+        return complex(value) if dtype.kind == "c" and not is_real else float(value)
+
+    def run(self, routine: Routine, letter: str, values: dict[str, Any], stream: int) -> Any:  # noqa: ARG002, ANN401
+        """Do a routine of BLAS at once."""
+        entry = self._entries.get((routine.name, letter))
+        if entry is None:
+            entry = self._entries[routine.name, letter] = find_entry(routine, letter)
+        return entry(values)
+
+
+def find_entry(routine: Routine, letter: str) -> Callable[[dict[str, Any]], Any]:
+    """Return what does a routine with arguments by name."""
+    make = REPLACEMENTS.get(routine.name)
+    made = make(routine, letter) if make is not None else None
+    if made is None:
+        name = routine.names[letter].lower()
+        assert find_address(name), name
+        made = FortranRoutine(routine, letter, name)
+    return _with_checked_sizes(routine, made)
+
+
+def _with_checked_sizes(
+    routine: Routine, entry: Callable[[dict[str, Any]], Any]
+) -> Callable[[dict[str, Any]], Any]:
+    def call(values: dict[str, Any]) -> Any:  # noqa: ANN401
+        try:
+            return entry(values)
+        except Exception as cause:
+            for name in routine.native:
+                value = values.get(name)
+                if isinstance(value, int) and name in _INTEGERS and abs(value) > _LARGEST:
+                    raise ArgumentError(
+                        f"{routine.name}: the arrays are too large for this machine's BLAS",
+                        detail=f"{name} is {value}, and SciPy's BLAS counts to {_LARGEST}",
+                    ) from cause
+            raise
+
+    return call
+
+
+_INTEGERS = frozenset(["m", "n", "k", "kl", "ku", "lda", "ldb", "ldc", "incx", "incy"])
+
+
+def create(driver: Driver) -> CpuEngine:  # noqa: ARG001
+    """Return a new engine."""
+    return CpuEngine()

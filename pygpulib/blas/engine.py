@@ -1,0 +1,118 @@
+"""What computes: the interface of a back end, and which one a call gets."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from pygpulib.core.device import current_driver
+from pygpulib.errors import NoDeviceError
+
+if TYPE_CHECKING:
+    from pygpulib.blas.routines import Routine
+    from pygpulib.core.array import ndarray
+    from pygpulib.core.driver import Driver
+    from pygpulib.core.layout import Shape
+
+AnyArray = Any
+"""An array where the engine computes: of NumPy for the CPU, of this package on a GPU."""
+
+DType = np.dtype[np.generic]
+
+
+class Engine(Protocol):
+    """A back end of the library.
+
+    It computes with arrays of its own kind, which `adopt` makes of anybody's. All work goes to a
+    stream, which is given as the driver's number.
+    """
+
+    def adopt(self, array: np.ndarray[Any, Any] | ndarray, stream: int) -> AnyArray:
+        """Return an array as one of the engine's; a copy only where it cannot use the memory."""
+        ...
+
+    def publish(
+        self, native: AnyArray, target: np.ndarray[Any, Any] | ndarray, stream: int
+    ) -> None:
+        """Bring what was computed back to where it was adopted from, if that is other memory."""
+        ...
+
+    def address(self, array: AnyArray) -> int:
+        """Return the address of the first element."""
+        ...
+
+    def empty(self, shape: Shape, dtype: DType, order: str, stream: int) -> AnyArray:
+        """Return a new array."""
+        ...
+
+    def copy(self, array: AnyArray, dtype: DType, order: str, stream: int) -> AnyArray:
+        """Return a packed copy of an array, converted."""
+        ...
+
+    def assign(self, target: AnyArray, source: AnyArray, stream: int) -> None:
+        """Copy between two arrays of the same shape and dtype."""
+        ...
+
+    def conjugate(self, array: AnyArray, stream: int) -> AnyArray:
+        """Return a new vector with conjugated elements."""
+        ...
+
+    def scale(self, array: AnyArray, factor: object, stream: int) -> None:
+        """Multiply an array in place; 0 and zeros make zeros whatever it held."""
+        ...
+
+    def number(self, value: object, dtype: DType, is_real: bool) -> object:
+        """Return a number, or an array without axes, as `run` takes it."""
+        ...
+
+    def run(self, routine: Routine, letter: str, values: dict[str, Any], stream: int) -> Any:  # noqa: ANN401
+        """Do a routine of BLAS.
+
+        Parameters
+        ----------
+        routine : Routine
+            What to do.
+        letter : str
+            Which dtype.
+        values : dict
+            Its arguments by name: letters of flags, sizes and distances as int, numbers as
+            `number` returned them, arrays as addresses.
+        stream : int
+            Where the work is queued.
+
+        Returns
+        -------
+        object
+            The number that the routine returns, None if there is none.
+        """
+        ...
+
+
+_HOMES = {"cpu": "pygpulib.blas.cpu", "cuda": "pygpulib.blas.cuda"}
+
+# The driver of the last call and its engine. A process has one driver, and tests one at a time.
+_latest: list[tuple[Driver, Engine]] = []
+
+
+def current_engine() -> Engine:
+    """Return the engine that computes where the arrays of this process are.
+
+    Raises
+    ------
+    NoDeviceError
+        If the back end has none.
+    """
+    driver = current_driver()
+    if _latest and _latest[0][0] is driver:
+        return _latest[0][1]
+    home = _HOMES.get(driver.name)
+    if home is None:
+        raise NoDeviceError(
+            f"there is no BLAS on the back end {driver.name!r}",
+            help="set PYGPULIB_BACKEND=cpu: the same program runs on the processor",
+        )
+    engine: Engine = import_module(home).create(driver)
+    _latest[:] = [(driver, engine)]
+    return engine

@@ -1,0 +1,361 @@
+"""The functions of the library, made from the table of routines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pygpulib.blas.arguments import (
+    Sizes,
+    common_dtype,
+    read_array,
+    read_flag,
+    read_number,
+    read_size,
+    split_arguments,
+)
+from pygpulib.blas.arrange import arrange
+from pygpulib.blas.call import Call, check_writable
+from pygpulib.blas.engine import current_engine
+from pygpulib.blas.routines import FLAGS, NUMBERS, ROUTINES, SIZES, Role
+from pygpulib.core.array import ndarray
+from pygpulib.core.creation import device_array
+from pygpulib.core.stream import stream_handle
+from pygpulib.errors import ArgumentError, ShapeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pygpulib.blas.arguments import GivenArray
+    from pygpulib.blas.routines import Operand, Routine
+    from pygpulib.core.layout import Shape
+    from pygpulib.core.stream import StreamLike
+
+# Sizes that arrays do not tell: how many of the rows of a band are above the diagonal, and how long
+# the columns would be.
+_TOLD = {"gbmv": ("m", "kl", "ku")}
+
+
+def parameters_of(routine: Routine) -> list[str]:
+    """Return the parameters of the function of a routine, as they are written."""
+    told = _TOLD.get(routine.name, ())
+    optional = {operand.name for operand in routine.operands if operand.is_optional}
+    has_default_beta = any(operand.role is Role.BLENDED for operand in routine.operands)
+    words = []
+    for name in routine.arguments:
+        if name in SIZES and name not in told:
+            continue
+        if name in optional:
+            words.append(f"{name}=None")
+        elif name == "beta" and has_default_beta:
+            words.append("beta=0")
+        else:
+            words.append(name)
+    return [*words, "stream=None"]
+
+
+def run(routine: Routine, given: dict[str, Any], stream: StreamLike) -> Any:  # noqa: ANN401
+    """Do a routine with the arguments of its function.
+
+    Parameters
+    ----------
+    routine : Routine
+        What to do.
+    given : dict
+        The arguments by name, without sizes that arrays tell.
+    stream : Stream, 0 or None
+        Where the work is queued.
+
+    Returns
+    -------
+    object
+        The output, a tuple of outputs, or the number that the routine returns.
+    """
+    flags, numbers = _read_scalars(routine, given)
+    known = {
+        name: read_size(routine.name, name, given[name]) for name in _TOLD.get(routine.name, ())
+    }
+    arrays = {
+        operand.name: read_array(routine, operand.name, given[operand.name])
+        for operand in routine.operands
+        if not (operand.is_optional and given[operand.name] is None)
+    }
+    dtype = common_dtype(routine, arrays.values(), numbers)
+    _check_letters(routine, flags, dtype)
+    sizes = Sizes(routine, flags, known)
+    _learn_sizes(routine, sizes, arrays)
+    values: dict[str, Any] = {**flags, **numbers, **sizes.values}
+    if "param" in given:
+        parameters = read_parameters(routine.name, given["param"], dtype)
+        values["param"] = parameters.ctypes.data
+    handle = stream_handle(stream)
+    outputs = _prepare_outputs(routine, sizes, arrays, values, dtype, handle)
+    result = execute(routine, dtype, values, {**arrays, **outputs}, handle)
+    if routine.returns_number:
+        return as_scalar(routine, result, dtype)
+    made = tuple(outputs.values())
+    return made[0] if len(made) == 1 else made
+
+
+def as_scalar(routine: Routine, result: Any, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401
+    """Return the number that a routine returned, as users get it; indices count from 0."""
+    if routine.name in ("amax", "amin"):
+        return int(result) - 1
+    if routine.name in ("nrm2", "asum"):
+        return np.zeros(0, dtype).real.dtype.type(result)
+    return dtype.type(result)
+
+
+def read_parameters(routine: str, param: object, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Return the five numbers of a modified Givens rotation, on the host.
+
+    Raises
+    ------
+    ShapeError
+        If there are not five.
+    """
+    host = np.ascontiguousarray(np.asarray(param), dtype)
+    if host.shape != (5,):
+        raise ShapeError(
+            f"{routine}: the argument param has shape {host.shape}",
+            detail="expected five numbers: flag, h11, h21, h12, h22",
+        )
+    return host
+
+
+def execute(
+    routine: Routine,
+    dtype: np.dtype[Any],
+    values: dict[str, Any],
+    arrays: dict[str, GivenArray],
+    stream: int,
+) -> Any:  # noqa: ANN401
+    """Do a routine with arguments that fit each other.
+
+    Parameters
+    ----------
+    routine : Routine
+        What to do.
+    dtype : numpy.dtype
+        What it computes in; outputs have it.
+    values : dict
+        Letters, sizes and numbers.
+    arrays : dict
+        All arrays.
+    stream : int
+        Where the work is queued.
+    """
+    engine = current_engine()
+    ordered = {operand.name: arrays[operand.name] for operand in routine.operands}
+    call = Call(routine, engine, dtype, values, ordered, stream)
+    if routine.name in ("amax", "amin") and not values["n"]:
+        raise ShapeError(
+            f"{routine.name}: the argument x has no elements",
+            detail="expected at least one: an empty vector has no largest or smallest element",
+        )
+    result = None
+    if _is_empty_product(routine, arrays):
+        if values["beta"] is not None:
+            output = routine.outputs[0]
+            engine.scale(call.array(output.name), values["beta"], stream)
+    elif routine.returns_number or any(arrays[each.name].size for each in routine.outputs):
+        arrange(call)
+        result = call.run()
+    for operand in routine.outputs:
+        engine.publish(call.array(operand.name), arrays[operand.name], stream)
+    return result
+
+
+def _is_empty_product(routine: Routine, arrays: dict[str, GivenArray]) -> bool:
+    """Return whether the routine adds up products of which there are none.
+
+    BLAS's own rules differ from one routine to the other then; here beta is always applied.
+    """
+    if routine.family not in ("gemm", "gemv") and routine.name != "gbmv":
+        return False
+    output = arrays[routine.outputs[0].name]
+    sources = [arrays[each.name] for each in routine.operands if not each.is_output]
+    return bool(output.size) and not all(array.size for array in sources)
+
+
+def _read_scalars(
+    routine: Routine, given: dict[str, Any]
+) -> tuple[dict[str, str], dict[str, object]]:
+    flag_names, number_names = split_arguments(routine)
+    flags = {name: read_flag(routine.name, name, given[name]) for name in flag_names}
+    numbers = {name: read_number(routine.name, name, given[name]) for name in number_names}
+    for name in routine.real_numbers:
+        number = numbers.get(name)
+        if isinstance(number, complex | np.complexfloating):
+            if number.imag:
+                raise ArgumentError(
+                    f"{routine.name}: the argument {name} is {number!r}",
+                    detail="expected a real number: the result is Hermitian with no other",
+                )
+            numbers[name] = number.real
+    return flags, numbers
+
+
+def _check_letters(routine: Routine, flags: dict[str, str], dtype: np.dtype[Any]) -> None:
+    """Refuse what the products of a matrix with itself do not have."""
+    if routine.family != "rank_k" or dtype.kind != "c":
+        return
+    refused = "T" if routine.name.startswith("he") else "C"
+    if flags["trans"] == refused:
+        other = "C" if refused == "T" else "T"
+        raise ArgumentError(
+            f"{routine.name}: the argument trans is {refused!r} and the arrays are complex",
+            detail=f"expected 'N' or {other!r}",
+        )
+
+
+def _learn_sizes(routine: Routine, sizes: Sizes, arrays: dict[str, GivenArray]) -> None:
+    """Read sizes from the arrays; packed ones last, whose lengths tell least."""
+    given = [operand for operand in routine.operands if operand.name in arrays]
+    for operand in sorted(given, key=lambda each: each.lengths == ("packed",)):
+        sizes.learn(operand, arrays[operand.name])
+
+
+def _prepare_outputs(
+    routine: Routine,
+    sizes: Sizes,
+    arrays: dict[str, GivenArray],
+    values: dict[str, Any],
+    dtype: np.dtype[Any],
+    stream: int,
+) -> dict[str, GivenArray]:
+    """Return an array to write to for each output: the given one if its dtype is right."""
+    on_device = any(isinstance(array, ndarray) for array in arrays.values())
+    outputs: dict[str, GivenArray] = {}
+    for operand in routine.outputs:
+        array = arrays.get(operand.name)
+        if array is None:
+            outputs[operand.name] = _new_output(routine, operand, sizes, values, dtype, on_device)
+        elif array.dtype != dtype:
+            outputs[operand.name] = _convert(array, dtype, stream)
+        else:
+            check_writable(routine.name, operand.name, array)
+            outputs[operand.name] = array
+    return outputs
+
+
+def _new_output(
+    routine: Routine,
+    operand: Operand,
+    sizes: Sizes,
+    values: dict[str, Any],
+    dtype: np.dtype[Any],
+    on_device: bool,
+) -> GivenArray:
+    lengths = []
+    for name in sizes.names_of(operand):
+        length = sizes.length(name)
+        assert length is not None
+        lengths.append(length)
+    if operand.role is Role.BLENDED:
+        beta = values["beta"]
+        if isinstance(beta, ndarray) or beta:
+            raise ArgumentError(
+                f"{routine.name}: the argument beta is given, and {operand.name} is not",
+                detail=f"beta multiplies {operand.name}",
+                help=f"give {operand.name}, or leave beta out",
+            )
+    # Triangles are written in part.
+    is_cleared = operand.role is Role.ADDED_TO or "uplo" in values
+    return _make_array(tuple(lengths), dtype, on_device, is_cleared)
+
+
+def _make_array(
+    shape: Shape, dtype: np.dtype[Any], on_device: bool, is_cleared: bool
+) -> GivenArray:
+    if not on_device:
+        return np.zeros(shape, dtype, "F") if is_cleared else np.empty(shape, dtype, "F")
+    made = device_array(shape, dtype, order="F")
+    if is_cleared:
+        made[...] = np.zeros((), dtype)
+    return made
+
+
+def _convert(array: GivenArray, dtype: np.dtype[Any], stream: int) -> GivenArray:
+    if isinstance(array, np.ndarray):
+        return np.array(array, dtype, order="F")
+    made = device_array(array.shape, dtype, order="F", stream=stream)
+    made.setitem(..., array, stream)
+    return made
+
+
+def make_function(name: str) -> Callable[..., Any]:
+    """Return the function of a routine, with its parameters and a docstring."""
+    routine = ROUTINES[name]
+    parameters = parameters_of(routine)
+    names = [word.partition("=")[0] for word in parameters if word != "stream=None"]
+    passed = ", ".join(f"{each!r}: {each}" for each in names)
+    scope: dict[str, Any] = {"run": run, "routine": routine}
+    text = f"def {name}({', '.join(parameters)}):\n    return run(routine, {{{passed}}}, stream)\n"
+    exec(text, scope)
+    made: Callable[..., Any] = scope[name]
+    made.__module__ = "pygpulib.blas"
+    made.__doc__ = describe(routine)
+    return made
+
+
+_TEXTS = {
+    "trans": "``'N'`` for A, ``'T'`` for its transpose, ``'C'`` for that conjugated.",
+    "transa": "``'N'`` for A, ``'T'`` for its transpose, ``'C'`` for that conjugated.",
+    "transb": "``'N'`` for B, ``'T'`` for its transpose, ``'C'`` for that conjugated.",
+    "uplo": "The triangle that is used: ``'L'`` (lower) or ``'U'`` (upper).",
+    "side": "Where the matrix stands: ``'L'`` (left) or ``'R'`` (right).",
+    "diag": "Whether the diagonal counts as ones; also ``'U'`` and ``'N'``.",
+    "m": "Rows of the matrix.",
+    "kl": "Diagonals below the main one.",
+    "ku": "Diagonals above the main one.",
+    "alpha": "The factor.",
+    "beta": "The factor of the output's old values, which are not read if it is 0.",
+    "c": "Cosine of the rotation.",
+    "s": "Sine of the rotation.",
+    "param": "``[flag, h11, h21, h12, h22]``.",
+}
+
+
+def describe(routine: Routine) -> str:
+    """Return the docstring of the function of a routine."""
+    lines = [f"{routine.summary.rstrip('.')}.", "", "Parameters", "----------"]
+    operands = {operand.name: operand for operand in routine.operands}
+    for word in parameters_of(routine):
+        name = word.partition("=")[0]
+        optional = ", optional" if "=" in word else ""
+        if name in operands:
+            lines += [f"{name} : array{optional}", f"    {_describe_array(operands[name])}"]
+        elif name == "stream":
+            lines += ["stream : Stream, optional", "    Where the work is queued."]
+        else:
+            kind = "str" if name in FLAGS else "number" if name in NUMBERS else "int"
+            kind = {"diag": "bool", "param": "array of five numbers"}.get(name, kind)
+            lines += [f"{name} : {kind}{optional}", f"    {_TEXTS[name]}"]
+    lines += ["", "Returns", "-------", *_describe_result(routine)]
+    return "\n".join(lines) + "\n"
+
+
+def _describe_array(operand: Operand) -> str:
+    lengths = ", ".join(operand.lengths)
+    if operand.lengths == ("packed",):
+        text = "A triangle, column by column, n (n + 1) / 2 elements"
+    elif operand.lengths[0] == "band":
+        text = "Diagonals: element (i, j) of the matrix is in row ku + i - j (upper: k + i - j)"
+    elif operand.op:
+        text = f"op({operand.name}) has shape ({lengths})"
+    else:
+        text = f"Shape ({lengths}{',' if len(operand.lengths) == 1 else ''})"
+    written = {Role.CHANGED: "; changed in place", Role.READ: ""}
+    return f"{text}{written.get(operand.role, '; written to, default: a new array')}."
+
+
+def _describe_result(routine: Routine) -> list[str]:
+    if routine.returns_number:
+        return ["number", "    Of the dtype of the arrays, or its real part; an index is an int."]
+    names = " and ".join(operand.name for operand in routine.outputs)
+    return [
+        "array",
+        f"    {names} itself where it has the dtype of the result, else a new array.",
+    ]

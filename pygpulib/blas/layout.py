@@ -1,0 +1,129 @@
+"""How BLAS sees arrays: columns at a distance, elements at a distance, or not at all.
+
+BLAS takes a matrix whose columns are contiguous, at a *leading dimension* from each other. A matrix
+with contiguous rows is the transpose of one like that: *flipped*. Everything here is arithmetic
+with shapes and strides; strides are in bytes, distances in elements.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pygpulib._record import record
+
+if TYPE_CHECKING:
+    from pygpulib.core.layout import Shape
+
+
+@record(eq=True)
+class Columns:
+    """A matrix as BLAS takes it.
+
+    Attributes
+    ----------
+    leading : int
+        Elements from one column to the next.
+    is_flipped : bool
+        Whether the columns are the array's rows.
+    """
+
+    leading: int
+    is_flipped: bool
+
+
+def find_columns(
+    shape: Shape, strides: Shape, itemsize: int, flipped: bool | None = None
+) -> Columns | None:
+    """Return how BLAS can take a matrix, or None if it cannot.
+
+    Parameters
+    ----------
+    shape, strides : tuple of int
+        Layout of an array with two axes.
+    itemsize : int
+        Bytes of one element.
+    flipped : bool, optional
+        The orientation that will do; default: either, columns first.
+
+    Examples
+    --------
+    >>> find_columns((2, 3), (24, 8), 8)
+    Columns(leading=3, is_flipped=True)
+    >>> find_columns((2, 3), (48, 16), 8) is None
+    True
+    """
+    if not flipped:
+        leading = _leading(shape, strides, itemsize)
+        if leading:
+            return Columns(leading, False)
+    if flipped is None or flipped:
+        leading = _leading(shape[::-1], strides[::-1], itemsize)
+        if leading:
+            return Columns(leading, True)
+    return None
+
+
+def _leading(shape: Shape, strides: Shape, itemsize: int) -> int:
+    """Return the leading dimension of a matrix with contiguous columns, 0 if they are not."""
+    rows, columns = shape
+    if rows > 1 and columns and strides[0] != itemsize:
+        return 0
+    least = max(rows, 1)
+    # The distance of columns of which there are not two does not matter.
+    if columns < 2 or not rows:
+        return least
+    leading, rest = divmod(strides[1], itemsize)
+    return leading if not rest and leading >= least else 0
+
+
+def find_increment(shape: Shape, strides: Shape, itemsize: int) -> int:
+    """Return the distance of the elements of a vector, or 0 if BLAS cannot take it.
+
+    Examples
+    --------
+    >>> find_increment((5,), (-16,), 8)
+    -2
+    """
+    if shape[0] < 2:
+        return 1
+    increment, rest = divmod(strides[0], itemsize)
+    return 0 if rest else increment
+
+
+def spans_overlap(first: tuple[int, int], second: tuple[int, int]) -> bool:
+    """Return whether two ranges of addresses have bytes in common."""
+    return first[0] < second[1] and second[0] < first[1]
+
+
+def repeats_memory(shape: Shape, strides: Shape, itemsize: int) -> bool:
+    """Return whether two elements of an array with up to two axes lie in the same memory.
+
+    Examples
+    --------
+    >>> repeats_memory((3, 4), (0, 8), 8), repeats_memory((3, 4), (64, 16), 8)
+    (True, False)
+    >>> repeats_memory((2, 2), (24, 16), 8), repeats_memory((3, 4), (24, 16), 8)
+    (False, True)
+    """
+    if 0 in shape:
+        return False
+    axes = sorted((abs(s), n) for n, s in zip(shape, strides, strict=True) if n > 1)
+    if any(step < itemsize for step, _ in axes):
+        return True
+    if len(axes) < 2:
+        return False
+    (fine, many), (coarse, few) = axes
+    if coarse >= fine * (many - 1) + itemsize:
+        return False
+    # Element (i, j) meets (i', j') where the difference of rows is that of columns.
+    return any(
+        _meets(coarse * distance, fine, many, itemsize) for distance in range(1, min(few, many + 1))
+    )
+
+
+def _meets(distance: int, step: int, count: int, itemsize: int) -> bool:
+    """Return whether a distance is, up to an element's size, a number of steps below a count."""
+    below, rest = divmod(distance, step)
+    if below < count and rest < itemsize:
+        return True
+    return below + 1 < count and step - rest < itemsize

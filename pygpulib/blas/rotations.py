@@ -1,0 +1,80 @@
+"""Givens rotations from two numbers, which are computed on the host on every back end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pygpulib.blas.fortran import find_function
+from pygpulib.blas.routines import LETTERS
+from pygpulib.errors import DTypeError
+
+
+def rotg(a: object, b: object) -> tuple[Any, Any, Any, Any]:
+    """Return the rotation that makes the second of two numbers zero.
+
+    Parameters
+    ----------
+    a, b : number
+        The two numbers. Python's numbers count as float64 and complex128.
+
+    Returns
+    -------
+    r : number
+        What becomes of `a`.
+    z : number
+        One number from which real `c` and `s` can be found again; `b` for complex numbers.
+    c : number
+        Cosine of the rotation, real.
+    s : number
+        Sine of the rotation.
+
+    Examples
+    --------
+    >>> [float(number) for number in rotg(3.0, 4.0)]
+    [5.0, 1.6666666666666667, 0.6, 0.8]
+    """
+    dtype = _common_dtype("rotg", (a, b), LETTERS)
+    real = np.zeros(0, dtype).real.dtype
+    r, z, s = np.array(a, dtype), np.array(b, dtype), np.zeros((), dtype)
+    c = np.zeros((), real)
+    call = find_function(f"{LETTERS[dtype.name].lower()}rotg", 4)
+    call(r.ctypes.data, z.ctypes.data, c.ctypes.data, s.ctypes.data)
+    return r[()], z[()], c[()], s[()]
+
+
+def rotmg(d1: object, d2: object, x1: object, y1: object) -> np.ndarray[Any, Any]:
+    """Return the modified Givens rotation that makes the second of two scaled numbers zero.
+
+    Parameters
+    ----------
+    d1, d2 : number
+        Squares of the scales.
+    x1, y1 : number
+        The two numbers.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``[flag, h11, h21, h12, h22]`` for `rotm`.
+    """
+    dtype = _common_dtype("rotmg", (d1, d2, x1, y1), ("float32", "float64"))
+    numbers = [np.array(number, dtype) for number in (d1, d2, x1, y1)]
+    param = np.zeros(5, dtype)
+    call = find_function(f"{LETTERS[dtype.name].lower()}rotmg", 5)
+    call(*[number.ctypes.data for number in numbers], param.ctypes.data)
+    return param
+
+
+def _common_dtype(name: str, numbers: tuple[object, ...], offered: Any) -> np.dtype[Any]:  # noqa: ANN401
+    arrays = [np.asarray(number) for number in numbers]
+    dtype: np.dtype[Any] = np.result_type(*[array.dtype for array in arrays])
+    if dtype.kind in "iu":
+        dtype = np.dtype(np.float64)
+    if dtype.name not in offered or any(array.size != 1 for array in arrays):
+        raise DTypeError(
+            f"{name}: the arguments are not numbers that it takes",
+            detail=f"expected numbers of dtype {', '.join(offered)}, they are of {dtype}",
+        )
+    return dtype
