@@ -7,16 +7,24 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pygpulib.rand import binding, qmc
+    from pygpulib.rand.bit_generators import XORWOW, BitGenerator, MRG32k3a, Philox4x3210
     from pygpulib.rand.compat import PRNG, QRNG, lognormal, normal, poisson, quasi, uniform
+    from pygpulib.rand.generator import Generator, default_rng
     from pygpulib.rand.kinds import Ordering
     from pygpulib.rand.qmc import Sobol
 
 __all__ = [
     "PRNG",
     "QRNG",
+    "XORWOW",
+    "BitGenerator",
+    "Generator",
+    "MRG32k3a",
     "Ordering",
+    "Philox4x3210",
     "Sobol",
     "binding",
+    "default_rng",
     "lognormal",
     "normal",
     "poisson",
@@ -26,7 +34,12 @@ __all__ = [
 ]
 
 _SUBMODULES = ("binding", "qmc")
-_HOMES = {"Ordering": "kinds", "Sobol": "qmc"}
+_HOMES = {
+    **dict.fromkeys(("BitGenerator", "MRG32k3a", "Philox4x3210", "XORWOW"), "bit_generators"),
+    **dict.fromkeys(("Generator", "default_rng"), "generator"),
+    "Ordering": "kinds",
+    "Sobol": "qmc",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -1,0 +1,200 @@
+"""What `Generator` does with the order of things: choosing from them, and shuffling them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import MutableSequence
+from typing import Any
+
+import numpy as np
+
+from pygpulib.core.array import ndarray
+from pygpulib.core.creation import device_array, to_device
+from pygpulib.errors import ArgumentError, ArgumentTypeError, AxisError, ShapeError
+from pygpulib.rand.choosing import choose_places
+from pygpulib.rand.drawing import check_is_array, read_size
+from pygpulib.rand.generator_base import DrawsNumbers
+from pygpulib.rand.permutations import random_order, random_orders, take
+
+
+class DrawsOrder(DrawsNumbers):
+    """Choosing and shuffling."""
+
+    def choice(
+        self,
+        a: object,
+        size: object = None,
+        replace: bool = True,
+        p: object = None,
+        axis: int = 0,
+        shuffle: bool = True,  # noqa: ARG002
+    ) -> Any:  # noqa: ANN401
+        """Return elements of an array, or numbers below an integer.
+
+        Parameters
+        ----------
+        a : int or array_like
+            What to choose from.
+        size : int or tuple of int, optional
+            Shape of the choice; default: one element.
+        replace : bool
+            Whether elements may be chosen again.
+        p : array_like, optional
+            Probability of each element; default: all the same.
+        axis : int
+            Along which axis of `a` to choose.
+        shuffle : bool
+            No meaning here: the choice is in random order in any case.
+        """
+        number = _read_number(a)
+        array = None if number is not None else _read_array("a", a)
+        axis = 0 if array is None else _read_axis(axis, array.ndim)
+        count = array.shape[axis] if array is not None else number
+        assert count is not None
+        shape = () if size is None else read_size(size)
+        places = choose_places(self._bit_generator, count, shape, replace, p)
+        if array is None:
+            return int(places.item()) if size is None else places.reshape(shape)  # type: ignore[call-overload]
+        found = take(array, places.reshape(1, places.size), axis)
+        whole = (*array.shape[:axis], *shape, *array.shape[axis + 1 :])
+        if size is None and not whole:
+            return found.copy_to_host()[0]
+        return found.reshape(whole)
+
+    def shuffle(self, x: object, axis: int = 0) -> None:
+        """Shuffle an array or a list in place.
+
+        Parameters
+        ----------
+        x : array or mutable sequence
+            What to shuffle.
+        axis : int
+            Along which axis: sub-arrays change places, and stay what they are.
+        """
+        if isinstance(x, np.ndarray | ndarray):
+            if isinstance(x, np.ndarray) and not x.flags.writeable:
+                raise ArgumentError("the array to shuffle is read-only")
+            axis = _read_axis(axis, x.ndim)
+            order = random_order(self._bit_generator, x.shape[axis])
+            _write(x, take(_packed(x), order.reshape(1, order.size), axis))
+            return
+        if not isinstance(x, MutableSequence):
+            raise ArgumentTypeError(
+                f"a {type(x).__name__} cannot be shuffled in place",
+                detail="expected an array, or a sequence that can be changed, such as a list",
+                help="use permutation(...) for a shuffled copy",
+            )
+        if axis != 0:
+            raise ArgumentError(
+                f"the argument axis is {axis}, and x is a {type(x).__name__}",
+                detail="expected an array, for other axes than 0",
+            )
+        chosen = random_order(self._bit_generator, len(x)).copy_to_host()
+        x[:] = [x[place] for place in chosen.tolist()]
+
+    def permutation(self, x: object, axis: int = 0) -> ndarray:
+        """Return a shuffled copy of an array, or the numbers below an integer in random order.
+
+        Parameters
+        ----------
+        x : int or array_like
+            What to shuffle.
+        axis : int
+            Along which axis: sub-arrays change places, and stay what they are.
+        """
+        number = _read_number(x)
+        if number is not None:
+            return random_order(self._bit_generator, number)
+        array = _read_array("x", x)
+        axis = _read_axis(axis, array.ndim)
+        order = random_order(self._bit_generator, array.shape[axis])
+        return take(array, order.reshape(1, order.size), axis)
+
+    def permuted(self, x: object, *, axis: int | None = None, out: object = None) -> Any:  # noqa: ANN401
+        """Return a copy in which every line along an axis is shuffled by itself.
+
+        Parameters
+        ----------
+        x : array_like
+            What to shuffle.
+        axis : int, optional
+            Which axis; default: all elements may change places.
+        out : array, optional
+            Where to write to; may be `x` itself.
+        """
+        array = _read_array("x", x)
+        if out is not None and check_is_array(out).shape != array.shape:
+            raise ShapeError(
+                f"the argument out has the shape {check_is_array(out).shape}",
+                detail=f"expected that of x, {array.shape}",
+            )
+        result = self._permute(array, axis)
+        if out is None:
+            return result
+        _write(check_is_array(out), result)
+        return out
+
+    def _permute(self, array: ndarray, axis: int | None) -> ndarray:
+        if axis is None:
+            order = random_order(self._bit_generator, array.size)
+            flat = take(array.reshape(-1), order.reshape(1, order.size), 0)
+            return flat.reshape(array.shape)
+        axis = _read_axis(axis, array.ndim)
+        count = array.shape[axis]
+        lines = array.size // count if count else 0
+        if not lines:
+            return array
+        return take(array, random_orders(self._bit_generator, lines, count), axis)
+
+
+def _read_number(value: object) -> int | None:
+    """Return a number of things, or None for the things themselves."""
+    if isinstance(value, ndarray):
+        return None
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+    if number < 0:
+        raise ArgumentError(
+            f"the number of things is {number}", detail="expected an integer that is not negative"
+        )
+    return number
+
+
+def _read_array(name: str, value: object) -> ndarray:
+    """Return a contiguous device array with at least one axis."""
+    array = value if isinstance(value, ndarray) else np.asarray(value)
+    if array.ndim == 0:
+        raise ArgumentTypeError(
+            f"the argument {name} is {value!r}", detail="expected an integer, or an array"
+        )
+    return _packed(array)
+
+
+def _packed(array: ndarray | np.ndarray[Any, np.dtype[Any]]) -> ndarray:
+    """Return an array on the device, with its elements in the order of the indices."""
+    if isinstance(array, np.ndarray):
+        return to_device(np.ascontiguousarray(array))
+    if array.flags.c_contiguous:
+        return array
+    copy = device_array(array.shape, array.dtype)
+    copy.copy_to_device(array)
+    return copy
+
+
+def _write(target: ndarray | np.ndarray[Any, np.dtype[Any]], source: ndarray) -> None:
+    if isinstance(target, np.ndarray):
+        target[...] = source.copy_to_host()
+    else:
+        target.copy_to_device(source)
+
+
+def _read_axis(axis: int, ndim: int) -> int:
+    number = operator.index(axis)
+    if not -ndim <= number < ndim:
+        raise AxisError(
+            f"the argument axis is {axis}, and the array has {ndim} axes",
+            detail=f"expected an integer from {-ndim} to {ndim - 1}",
+        )
+    return number % ndim

@@ -1,0 +1,115 @@
+"""The bounds of random integers: any range of any integer type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pygpulib._record import record
+from pygpulib.errors import ArgumentError, ArgumentTypeError, DTypeError
+from pygpulib.rand import discrete
+from pygpulib.rand.operands import Operand, broadcast_shape, to_host
+from pygpulib.rand.samplers import Sampler
+
+_NARROW = 1 << 32
+
+
+@record
+class IntegerRange:
+    """How integers of a range are drawn.
+
+    Attributes
+    ----------
+    sampler : Sampler
+        What draws them.
+    dtype : numpy.dtype
+        Their type.
+    operands : tuple of ndarray
+        The lowest number and how many there are, modulo 2**64, as uint64.
+    """
+
+    sampler: Sampler
+    dtype: np.dtype[Any]
+    operands: tuple[Operand, Operand]
+
+
+def read_range(low: object, high: object, dtype: object, endpoint: bool) -> IntegerRange:
+    """Return how integers from `low` to `high` are drawn.
+
+    Parameters
+    ----------
+    low, high : int or array_like of int
+        The bounds; from 0 to `low` if `high` is None.
+    dtype : dtype-like
+        Type of the numbers.
+    endpoint : bool
+        Whether `high` is one of them.
+
+    Raises
+    ------
+    DTypeError
+        If the type is not one of integers.
+    ArgumentTypeError
+        If the bounds are not integers.
+    ArgumentError
+        If the type does not have the bounds, or there is no number between them.
+    """
+    found = np.dtype(dtype)  # type: ignore[call-overload]
+    if found.kind not in "iub" or not found.isnative:
+        raise DTypeError(
+            f"integers were asked for as {found}",
+            detail="expected bool, or an integer type such as int64 or uint8",
+        )
+    if high is None:
+        first, end = np.array(0), _read_bound("low", low)
+    else:
+        first, end = _read_bound("low", low), _read_bound("high", high)
+    broadcast_shape((first, end))
+    _check_bounds(first, end, found, endpoint)
+    with np.errstate(over="ignore"):
+        # How many there are; 2**64 of them are 0.
+        count = np.asarray(_modulo(end) - _modulo(first) + np.uint64(endpoint))
+    is_single = first.ndim == 0 and end.ndim == 0
+    is_narrow = is_single and int(end) - int(first) + endpoint <= _NARROW
+    sampler = discrete.INTEGERS if is_narrow else discrete.WIDE_INTEGERS
+    return IntegerRange(sampler, found, (_modulo(first), count))
+
+
+def _read_bound(name: str, value: object) -> Operand:
+    array = to_host(value)
+    kind = array.dtype.kind
+    if kind == "f" and np.all(array == np.floor(array)) and np.all(abs(array) < 2.0**63):
+        return array.astype(np.int64)
+    is_whole = kind in "biu" or (kind == "O" and all(isinstance(x, int) for x in array.flat))
+    if not is_whole:
+        raise ArgumentTypeError(
+            f"the argument {name} is {value!r}", detail="expected an integer, or an array of them"
+        )
+    return array.astype(np.int64) if kind == "b" else array
+
+
+def _check_bounds(first: Operand, end: Operand, dtype: np.dtype[Any], endpoint: bool) -> None:
+    smallest, largest = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    outside = None
+    if np.any(first < smallest):
+        outside = "low"
+    elif np.any(end > largest + (not endpoint)):
+        outside = "high"
+    if outside:
+        raise ArgumentError(
+            f"the argument {outside} is outside of what {dtype} holds",
+            detail=f"expected integers from {smallest} to {largest}",
+        )
+    if np.any(first > end) or (not endpoint and np.any(first == end)):
+        raise ArgumentError(
+            "there are no integers between the bounds",
+            detail="expected low < high, or low <= high with endpoint=True",
+        )
+
+
+def _modulo(numbers: Operand) -> Operand:
+    """Return integers modulo 2**64."""
+    if numbers.dtype.kind == "O":
+        return np.array(numbers % 2**64, np.uint64)
+    return numbers.astype(np.uint64)

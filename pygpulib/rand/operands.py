@@ -1,0 +1,134 @@
+"""Parameters of distributions: numbers or arrays, checked against a rule and broadcast."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygpulib._record import record
+from pygpulib.core.array import ndarray
+from pygpulib.errors import ArgumentError, ArgumentTypeError, ShapeError
+
+Operand: TypeAlias = NDArray[Any]
+"""A parameter, with as many axes as it was given with."""
+
+
+@record
+class Rule:
+    """What a parameter may be.
+
+    Attributes
+    ----------
+    allows : callable
+        Takes an array and tells for each element whether it is allowed.
+    expected : str
+        The same in words.
+    is_whole : bool
+        Whether it is an integer.
+    """
+
+    allows: Callable[[Operand], Any]
+    expected: str
+    is_whole: bool = False
+
+
+MAX_MEAN = float(2**63 - 1) - np.sqrt(float(2**63 - 1)) * 10
+"""The largest mean of a Poisson distribution whose numbers fit into an int64."""
+
+# Where NaN is allowed, as in NumPy, the results are NaN.
+ANY = Rule(np.ones_like, "a number")
+NOT_NEGATIVE = Rule(lambda x: ~(x < 0), "a number that is not negative")
+POSITIVE = Rule(lambda x: ~(x <= 0), "a number above 0")
+PROBABILITY = Rule(lambda x: (x >= 0) & (x <= 1), "a probability, from 0 to 1")
+PROBABILITY_ABOVE_0 = Rule(lambda x: (x > 0) & (x <= 1), "a probability above 0 and at most 1")
+PROBABILITY_BELOW_1 = Rule(lambda x: (x >= 0) & (x < 1), "a probability from 0 on and below 1")
+ABOVE_1 = Rule(lambda x: x > 1, "a number above 1")
+MEAN = Rule(lambda x: (x >= 0) & (x <= MAX_MEAN), "a mean from 0 to about 2**63")
+COUNT = Rule(lambda x: x >= 0, "a count: an integer that is not negative", is_whole=True)
+
+
+def read_operand(name: str, value: object, rule: Rule) -> Operand:
+    """Return a parameter as a host array of float64 or int64.
+
+    Parameters
+    ----------
+    name : str
+        Its name, for messages.
+    value : number or array_like
+        The parameter; a device array is copied to the host, because it is checked there.
+    rule : Rule
+        What it may be.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If it is not made of numbers, or of integers where the rule says so.
+    ArgumentError
+        If the rule does not allow an element.
+    """
+    array = to_host(value)
+    if array.dtype.kind not in "biuf" or (rule.is_whole and not _is_whole(array)):
+        kind = "integer" if rule.is_whole else "number"
+        raise ArgumentTypeError(
+            f"the argument {name} is {_show(value)}",
+            detail=f"expected an {kind}, or an array of them"
+            if rule.is_whole
+            else f"expected a {kind}, or an array of them",
+        )
+    if rule.is_whole:
+        _check_range(name, array)
+    plain = array.astype(np.int64 if rule.is_whole else np.float64)
+    allowed = rule.allows(plain)
+    if not np.all(allowed):
+        first = plain[~np.broadcast_to(allowed, plain.shape)].flat[0]
+        where = "" if plain.ndim == 0 else " holds"
+        raise ArgumentError(
+            f"the argument {name}{where or ' is'} {first:g}"
+            if not rule.is_whole
+            else f"the argument {name}{where or ' is'} {first}",
+            detail=f"expected {rule.expected}",
+        )
+    return plain
+
+
+def to_host(value: object) -> Operand:
+    """Return a number or array as a host array."""
+    if isinstance(value, ndarray):
+        return value.copy_to_host()
+    return np.asarray(value)
+
+
+def _is_whole(array: Operand) -> bool:
+    return array.dtype.kind != "f" or bool(np.all(array == np.floor(array)))
+
+
+def _check_range(name: str, array: Operand) -> None:
+    if array.size and (array.max() >= 2**63 or array.min() < -(2**63)):
+        raise ArgumentError(
+            f"the argument {name} does not fit into 64 bits", detail="expected an int64"
+        )
+
+
+def _show(value: object) -> str:
+    return repr(value) if np.ndim(value) == 0 else f"an array of {np.asarray(value).dtype}"  # type: ignore[arg-type]
+
+
+def broadcast_shape(operands: tuple[Operand, ...]) -> tuple[int, ...]:
+    """Return the common shape of parameters.
+
+    Raises
+    ------
+    ShapeError
+        If they have none.
+    """
+    try:
+        return np.broadcast_shapes(*(operand.shape for operand in operands))
+    except ValueError as cause:
+        shapes = ", ".join(str(operand.shape) for operand in operands)
+        raise ShapeError(
+            f"parameters of shapes {shapes} were given",
+            detail="expected shapes that can be broadcast to one",
+        ) from cause

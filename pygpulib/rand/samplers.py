@@ -1,0 +1,212 @@
+"""How a distribution is drawn: records that kernels are made from, and the kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from pygpulib._record import record
+from pygpulib.jit.dispatcher import Kernel
+from pygpulib.jit.intrinsics.threads import grid
+from pygpulib.rand import distributions as dist
+from pygpulib.rand.compiling import Function, Value, device, kernel
+from pygpulib.rand.substreams import (
+    inside_from,
+    uniform_from,
+    uniform_single_from,
+    words_of,
+)
+
+THREADS = 128
+
+
+@record
+class Sampler:
+    """How the numbers of a distribution are made.
+
+    Attributes
+    ----------
+    width : int
+        How many neighbouring elements share a sub-stream: 1, 2 or 4.
+    begin : Function
+        Takes a sub-stream and returns `width` things, one for each of these elements.
+    finish : Function
+        Makes a number of such a thing and the parameters.
+    """
+
+    width: int
+    begin: Function
+    finish: Function
+
+
+# ------------------------------------------------------------------------- what samplers begin with
+
+
+@device
+def whole_stream(stream: Value) -> Value:
+    """Give an element its sub-stream: for methods that reject."""
+    return (stream,)
+
+
+@device
+def two_uniforms(stream: Value) -> Value:
+    """Give two elements a float64 in [0, 1) each."""
+    w0, w1, w2, w3 = words_of(stream, 0)
+    return uniform_from(w0, w1), uniform_from(w2, w3)
+
+
+@device
+def two_inner_uniforms(stream: Value) -> Value:
+    """Give two elements a float64 in (0, 1) each."""
+    w0, w1, w2, w3 = words_of(stream, 0)
+    return inside_from(w0, w1), inside_from(w2, w3)
+
+
+@device
+def four_uniforms(stream: Value) -> Value:
+    """Give four elements a float32 in [0, 1) each."""
+    w0, w1, w2, w3 = words_of(stream, 0)
+    return (
+        uniform_single_from(w0),
+        uniform_single_from(w1),
+        uniform_single_from(w2),
+        uniform_single_from(w3),
+    )
+
+
+@device
+def four_closed_uniforms(stream: Value) -> Value:
+    """Give four elements a float32 in (0, 1] each, with small ones down to 2**-33."""
+    w0, w1, w2, w3 = words_of(stream, 0)
+    return (
+        dist.uniform_single(w0),
+        dist.uniform_single(w1),
+        dist.uniform_single(w2),
+        dist.uniform_single(w3),
+    )
+
+
+@device
+def two_normals(stream: Value) -> Value:
+    """Give two elements a standard normal of type float64 each."""
+    w0, w1, w2, w3 = words_of(stream, 0)
+    return dist.normals_double(w0, w1, w2, w3)
+
+
+@device
+def four_normals(stream: Value) -> Value:
+    """Give four elements a standard normal of type float32 each."""
+    w0, w1, w2, w3 = words_of(stream, 0)
+    return (*dist.normals_single(w0, w1), *dist.normals_single(w2, w3))
+
+
+@device
+def four_words(stream: Value) -> Value:
+    """Give four elements a word, the sub-stream, and a block of their own to go on with."""
+    w0, w1, w2, w3 = words_of(stream, 0)
+    return (w0, stream, 1), (w1, stream, 2), (w2, stream, 3), (w3, stream, 4)
+
+
+# ------------------------------------------------------------------------------------- the kernels
+
+
+@device
+def _no_parameters(_parameters: Value, _index: Value) -> Value:
+    return ()
+
+
+def reader_of(is_array: Sequence[bool]) -> Function:
+    """Return a function of a tuple and an index that gives the parameters of an element.
+
+    Parameters
+    ----------
+    is_array : sequence of bool
+        Which items have a value for each element.
+    """
+    if not is_array:
+        return _no_parameters
+    last = len(is_array) - 1
+    before = reader_of(is_array[:last])
+    if is_array[last]:
+        return device(lambda given, index: (*before(given, index), given[last][index]))
+    return device(lambda given, index: (*before(given, index), given[last]))
+
+
+@cache
+def kernel_of(sampler: Sampler, open_stream: Function, is_array: tuple[bool, ...]) -> Kernel:
+    """Return the kernel that fills an array with numbers.
+
+    Parameters
+    ----------
+    sampler : Sampler
+        The distribution.
+    open_stream : Function
+        What gives the sub-streams of a source their numbers.
+    is_array : tuple of bool
+        Which parameters are arrays.
+
+    Returns
+    -------
+    Kernel
+        Takes the output, the parameters and the source; one thread per sub-stream.
+    """
+    make = {1: _single_kernel, 2: _pair_kernel, 4: _quad_kernel}[sampler.width]
+    return make(sampler, open_stream, reader_of(is_array))
+
+
+def _single_kernel(sampler: Sampler, open_stream: Function, read: Function) -> Kernel:
+    begin, finish = sampler.begin, sampler.finish
+
+    def draw(out: Value, parameters: Value, source: Value) -> None:
+        index = grid(1)
+        if index < out.size:
+            (only,) = begin(open_stream(source, index))
+            out[index] = finish(only, *read(parameters, index))
+
+    return kernel(draw)
+
+
+def _pair_kernel(sampler: Sampler, open_stream: Function, read: Function) -> Kernel:
+    begin, finish = sampler.begin, sampler.finish
+
+    def draw(out: Value, parameters: Value, source: Value) -> None:
+        number = grid(1)
+        index = 2 * number
+        if index < out.size:
+            first, second = begin(open_stream(source, number))
+            if index + 1 < out.size:
+                out[index] = finish(first, *read(parameters, index))
+                out[index + 1] = finish(second, *read(parameters, index + 1))
+            else:
+                out[index] = finish(first, *read(parameters, index))
+
+    return kernel(draw)
+
+
+def _quad_kernel(sampler: Sampler, open_stream: Function, read: Function) -> Kernel:
+    begin, finish = sampler.begin, sampler.finish
+
+    def draw(out: Value, parameters: Value, source: Value) -> None:
+        number = grid(1)
+        index = 4 * number
+        if index < out.size:
+            first, second, third, fourth = begin(open_stream(source, number))
+            if index + 3 < out.size:
+                out[index] = finish(first, *read(parameters, index))
+                out[index + 1] = finish(second, *read(parameters, index + 1))
+                out[index + 2] = finish(third, *read(parameters, index + 2))
+                out[index + 3] = finish(fourth, *read(parameters, index + 3))
+            else:
+                out[index] = finish(first, *read(parameters, index))
+                if index + 1 < out.size:
+                    out[index + 1] = finish(second, *read(parameters, index + 1))
+                if index + 2 < out.size:
+                    out[index + 2] = finish(third, *read(parameters, index + 2))
+
+    return kernel(draw)
+
+
+def launch(kernel_: Kernel, threads: int, *arguments: Any) -> None:  # noqa: ANN401
+    """Run a kernel with at least so many threads."""
+    kernel_[-(-threads // THREADS), THREADS](*arguments)
