@@ -101,7 +101,10 @@ def _read_text(library: ctypes.CDLL, handle: ctypes.c_void_p, what: str) -> str:
 def _find_usage(log: str) -> dict[str, Usage]:
     return {
         found["name"]: Usage(
-            int(found["registers"]), int(found["shared"] or 0), int(found["local"] or 0)
+            int(found["registers"]),
+            int(found["shared"] or 0),
+            # Local arrays lie on the stack.
+            int(found["stack"]) + int(found["local"] or 0),
         )
         for found in _USED.finditer(log)
     }

@@ -149,6 +149,31 @@ def test_a_kernel_tells_its_needs(client: Client) -> None:
     assert client.status("cuFuncGetAttribute", ctypes.c_int(), 99, kernel) is Code.INVALID_VALUE
 
 
+def test_a_kernel_tells_of_local_and_constant_memory(client: Client) -> None:
+    text = """.version 7.0
+.target sm_75
+.address_size 64
+.const .align 8 .b8 table[80];
+.visible .entry keep(.param .u64 out)
+{
+    .local .align 8 .b8 own[400];
+    .reg .b32 %r<3>; .reg .b64 %d<4>;
+    ld.param.u64 %d1, [out];
+    mov.u32 %r1, %tid.x; mul.wide.u32 %d2, %r1, 4;
+    mov.u64 %d3, own; add.u64 %d3, %d3, %d2;
+    st.local.u32 [%d3], %r1; ld.local.u32 %r2, [own+36];
+    st.global.u32 [%d1], %r2;
+    ret;
+}
+"""
+    kernel = client.kernel(text, "keep")
+    found = [
+        client.get("cuFuncGetAttribute", ATTRIBUTES[f"CU_FUNC_ATTRIBUTE_{name}_SIZE_BYTES"], kernel)
+        for name in ("LOCAL", "CONST")
+    ]
+    assert found == [400, 80]
+
+
 def test_cooperative_launches_fit_on_the_device(client: Client) -> None:
     kernel = client.kernel(programs.NOTHING, "nothing")
     per = client.get("cuOccupancyMaxActiveBlocksPerMultiprocessor", kernel, 1024, 0)

@@ -45,6 +45,8 @@ class Kernel:
         self.context = loaded.context
         self.registers = usage.registers
         self.local_bytes = usage.local_bytes
+        variables = loaded.module.globals.values()
+        self.constant_bytes = sum(each.size for each in variables if each.space == "const")
         self.static_bytes = loaded.module.shared_size
         self.dynamic_limit = hardware.SHARED_DEFAULT - self.static_bytes
 
@@ -242,7 +244,7 @@ class ModuleEntries:
         values = {
             "MAX_THREADS_PER_BLOCK": min(kernel.max_threads, kernel.threads_by_registers),
             "SHARED_SIZE_BYTES": kernel.static_bytes,
-            "CONST_SIZE_BYTES": 0,
+            "CONST_SIZE_BYTES": kernel.constant_bytes,
             "LOCAL_SIZE_BYTES": kernel.local_bytes,
             "NUM_REGS": kernel.registers,
             "PTX_VERSION": int(version[0]) * 10 + int(version[1]),
