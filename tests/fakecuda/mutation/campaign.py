@@ -16,6 +16,7 @@ from pygpulib.core.driver_cuda import CudaDriver
 from pygpulib.errors import DeviceLostError, ImageError, PyGpuLibError
 from tests.fakecuda.driver import FakeCuda
 from tests.fakecuda.mutation.mutants import Mutant, make_mutants
+from tests.fakecuda.ptx import parse_module
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -84,7 +85,6 @@ def original_code(check: Check) -> str:
     noticed, loaded = _run(check, None)
     assert noticed is None, noticed
     (text,) = loaded
-    gc.freeze()  # what is there now stays, and need not be looked at after each mutant
     return text
 
 
@@ -120,7 +120,9 @@ def _run(check: Check, replacement: str | None) -> tuple[str | None, list[str]]:
             except (AssertionError, LookupError, ArithmeticError, PyGpuLibError, Warning) as error:
                 noticed = type(error).__name__
             # What a traceback kept alive must not be given back to the next driver.
+            parse_module.cache_clear()
             gc.collect()
+            gc.freeze()  # kernels keep drivers: the next collection need not look at them
         fake.revive()
         driver.close()
     assert fake.internal_errors == [], fake.internal_errors
