@@ -1,8 +1,10 @@
 import collections
+import gc
 import pickle
 import subprocess
 import sys
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -447,3 +449,22 @@ def test_the_settings_show_what_they_are():
     assert repr(cuda.config).startswith("Settings(CUDA_ARRAY_INTERFACE_SYNC=True, ")
     with pytest.raises(AttributeError):
         cuda.config.CUDA_NO_SUCH_SETTING = 1
+
+
+def test_a_stream_ends_with_its_last_user():
+    kernel = fresh_scale()
+    values, out = cuda.to_device(np.ones(3)), cuda.device_array(3)
+    stream = cuda.stream()
+    configured = kernel[1, 3, stream]
+    assert kernel[1, 3, stream] is configured
+    assert kernel[1, 3, stream, 16] is not configured
+    alive = weakref.ref(stream)
+    del stream
+    gc.collect()
+    for _ in range(3):
+        configured(out, values)
+    alive().synchronize()
+    assert out.copy_to_host().tolist() == [2, 2, 2]
+    del configured
+    gc.collect()
+    assert alive() is None
