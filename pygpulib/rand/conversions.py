@@ -157,8 +157,7 @@ def _normal_single(x: Value, y: Value, a: Value, b: Value, _table: Value, _alias
 def _lognormal_single(
     x: Value, y: Value, a: Value, b: Value, _table: Value, _aliases: Value
 ) -> Value:
-    first, second = dist.box_muller_library(*dist.polar_single(x, y), dist.MINUS_TWO_SINGLE)
-    return dist.exponential_of_single(first, a, b), dist.exponential_of_single(second, a, b)
+    return dist.lognormals_single(dist.polar_single(x, y), a, b)
 
 
 @device
@@ -173,8 +172,7 @@ def _normal_double(
 def _lognormal_double(
     x: Value, y: Value, z: Value, w: Value, a: Value, b: Value, _table: Value, _aliases: Value
 ) -> Value:
-    first, second = dist.box_muller_library(*dist.polar_double(x, y, z, w), -2.0)
-    return dist.exponential_of_double(first, a, b), dist.exponential_of_double(second, a, b)
+    return dist.lognormals_double(dist.polar_double(x, y, z, w), a, b)
 
 
 @device

@@ -33,6 +33,9 @@ _ANGLE_32_SINGLE = np.float32(2.0**-32 * 6.2831855)
 _HALF_ANGLE_32_SINGLE = np.float32(2.0**-33 * 6.2831855)
 MINUS_TWO_SINGLE = np.float32(-2.0)
 
+# Up to this exponent the normal numbers of this module are good enough for log-normal ones.
+_MAX_EXPONENT = np.float32(1.0)
+
 
 @device
 def uniform_single(x: Value) -> Value:
@@ -133,9 +136,34 @@ def scale_double(normal: Value, mean: Value, sigma: Value) -> Value:
 
 
 @device
+def _is_sensitive(normal: Value, mean: Value, sigma: Value) -> Value:
+    """Return whether the exponential function makes much of the last bits of a normal number."""
+    deviation = abs(normal * np.float32(sigma))
+    return max(deviation, abs(scale_single(normal, mean, sigma))) >= _MAX_EXPONENT
+
+
+@device
+def lognormals_single(polar: Value, mean: Value, sigma: Value) -> Value:
+    """Return two log-normal float32 from a uniform number and an angle."""
+    u, angle = polar
+    first, second = box_muller_single(u, angle)
+    is_sensitive = _is_sensitive(first, mean, sigma) or _is_sensitive(second, mean, sigma)
+    if sigma > 1.0 or is_sensitive:
+        first, second = box_muller_library(u, angle, MINUS_TWO_SINGLE)
+    return exponential_of_single(first, mean, sigma), exponential_of_single(second, mean, sigma)
+
+
+@device
+def lognormals_double(polar: Value, mean: Value, sigma: Value) -> Value:
+    """Return two log-normal float64 from a uniform number and an angle."""
+    first, second = box_muller_library(*polar, -2.0)
+    return exponential_of_double(first, mean, sigma), exponential_of_double(second, mean, sigma)
+
+
+@device
 def exponential_of_single(normal: Value, mean: Value, sigma: Value) -> Value:
-    """Return a log-normal float32."""
-    return library_exp(scale_single(normal, mean, sigma))
+    """Return a log-normal float32, rounded once."""
+    return np.float32(math.exp(np.float64(scale_single(normal, mean, sigma))))
 
 
 @device

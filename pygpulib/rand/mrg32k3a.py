@@ -161,16 +161,14 @@ def _normal_double(x: Value, y: Value, a: Value, b: Value, _table: Value, _alias
 def _lognormal_single(
     x: Value, y: Value, a: Value, b: Value, _table: Value, _aliases: Value
 ) -> Value:
-    first, second = dist.box_muller_library(*_polar_single(x, y), dist.MINUS_TWO_SINGLE)
-    return dist.exponential_of_single(first, a, b), dist.exponential_of_single(second, a, b)
+    return dist.lognormals_single(_polar_single(x, y), a, b)
 
 
 @device
 def _lognormal_double(
     x: Value, y: Value, a: Value, b: Value, _table: Value, _aliases: Value
 ) -> Value:
-    first, second = dist.box_muller_library(*_polar_double(x, y), -2.0)
-    return dist.exponential_of_double(first, a, b), dist.exponential_of_double(second, a, b)
+    return dist.lognormals_double(_polar_double(x, y), a, b)
 
 
 @device
