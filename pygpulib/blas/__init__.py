@@ -6,6 +6,7 @@ can. Arrays in device memory give results in device memory.
 
 from __future__ import annotations
 
+from pygpulib.blas.compat import Blas
 from pygpulib.blas.functions import make_function
 from pygpulib.blas.rotations import rotg, rotmg
 
@@ -64,6 +65,7 @@ trsv = make_function("trsv")
 trttp = make_function("trttp")
 
 __all__ = [
+    "Blas",
     "amax",
     "amin",
     "asum",

@@ -25,6 +25,8 @@ _LARGEST = 2**31 - 1
 class CpuEngine:
     """The `Engine` protocol over arrays of NumPy."""
 
+    version = 131000
+
     def __init__(self) -> None:
         self._entries: dict[tuple[str, str], Callable[[dict[str, Any]], Any]] = {}
 

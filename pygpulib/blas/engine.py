@@ -29,6 +29,11 @@ class Engine(Protocol):
     stream, which is given as the driver's number.
     """
 
+    @property
+    def version(self) -> int:
+        """The version of cuBLAS whose routines there are: 131000 is 13.10.0."""
+        ...
+
     def adopt(self, array: np.ndarray[Any, Any] | ndarray, stream: int) -> AnyArray:
         """Return an array as one of the engine's; a copy only where it cannot use the memory."""
         ...

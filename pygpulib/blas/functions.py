@@ -72,7 +72,7 @@ def run(routine: Routine, given: dict[str, Any], stream: StreamLike) -> Any:  # 
     object
         The output, a tuple of outputs, or the number that the routine returns.
     """
-    flags, numbers = _read_scalars(routine, given)
+    flags, numbers = read_scalars(routine, given)
     known = {
         name: read_size(routine.name, name, given[name]) for name in _TOLD.get(routine.name, ())
     }
@@ -82,7 +82,7 @@ def run(routine: Routine, given: dict[str, Any], stream: StreamLike) -> Any:  # 
         if not (operand.is_optional and given[operand.name] is None)
     }
     dtype = common_dtype(routine, arrays.values(), numbers)
-    _check_letters(routine, flags, dtype)
+    check_letters(routine, flags, dtype)
     sizes = Sizes(routine, flags, known)
     _learn_sizes(routine, sizes, arrays)
     values: dict[str, Any] = {**flags, **numbers, **sizes.values}
@@ -179,9 +179,10 @@ def _is_empty_product(routine: Routine, arrays: dict[str, GivenArray]) -> bool:
     return bool(output.size) and not all(array.size for array in sources)
 
 
-def _read_scalars(
+def read_scalars(
     routine: Routine, given: dict[str, Any]
 ) -> tuple[dict[str, str], dict[str, object]]:
+    """Return the letters and the numbers among the arguments of a routine."""
     flag_names, number_names = split_arguments(routine)
     flags = {name: read_flag(routine.name, name, given[name]) for name in flag_names}
     numbers = {name: read_number(routine.name, name, given[name]) for name in number_names}
@@ -197,7 +198,7 @@ def _read_scalars(
     return flags, numbers
 
 
-def _check_letters(routine: Routine, flags: dict[str, str], dtype: np.dtype[Any]) -> None:
+def check_letters(routine: Routine, flags: dict[str, str], dtype: np.dtype[Any]) -> None:
     """Refuse what the products of a matrix with itself do not have."""
     if routine.family != "rank_k" or dtype.kind != "c":
         return
@@ -285,6 +286,16 @@ def _convert(array: GivenArray, dtype: np.dtype[Any], stream: int) -> GivenArray
     return made
 
 
+def write_function(
+    name: str, parameters: list[str], body: str, scope: dict[str, Any]
+) -> Callable[..., Any]:
+    """Return a new function of a name, with parameters as they are written and one statement."""
+    exec(f"def {name}({', '.join(parameters)}):\n    {body}\n", scope)
+    made: Callable[..., Any] = scope[name]
+    made.__module__ = "pygpulib.blas"
+    return made
+
+
 def make_function(name: str) -> Callable[..., Any]:
     """Return the function of a routine, with its parameters and a docstring."""
     routine = ROUTINES[name]
@@ -292,10 +303,7 @@ def make_function(name: str) -> Callable[..., Any]:
     names = [word.partition("=")[0] for word in parameters if word != "stream=None"]
     passed = ", ".join(f"{each!r}: {each}" for each in names)
     scope: dict[str, Any] = {"run": run, "routine": routine}
-    text = f"def {name}({', '.join(parameters)}):\n    return run(routine, {{{passed}}}, stream)\n"
-    exec(text, scope)
-    made: Callable[..., Any] = scope[name]
-    made.__module__ = "pygpulib.blas"
+    made = write_function(name, parameters, f"return run(routine, {{{passed}}}, stream)", scope)
     made.__doc__ = describe(routine)
     return made
 
