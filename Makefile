@@ -19,7 +19,7 @@ PUBLIC_TESTS := \
         complex_math complex_order complex_rect integer_math)
 TESTED := not gpu and not slow and not fuzz
 
-.PHONY: demo test test-cpu test-fakecuda generations fuzz bench docs lint format-check ruff-check types layers sizes clean
+.PHONY: demo test test-cpu test-fakecuda public-tests generations fuzz bench docs lint format-check ruff-check types layers sizes clean
 .NOTPARALLEL: # two installations at once would damage the environment
 
 demo: $(VENV)/.installed
@@ -35,6 +35,9 @@ test-fakecuda: $(VENV)/.installed-test
 	rm -f build/kernels/*.kernel
 	$(BIN)/python -m pytest -n 2 -m "$(TESTED)" --backend fakecuda \
 	    --keep-kernels build/kernels $(PUBLIC_TESTS)
+
+public-tests: # where they are, for tools/gpu_check.sh
+	@echo $(PUBLIC_TESTS)
 
 # Every kernel that these tests compiled, for every generation of GPUs.
 generations: $(VENV)/.installed-test

@@ -115,8 +115,14 @@ part figures 100 bash -c 'run "$@"' run tests.gpu.measure "$out/figures.jsonl" \
 if [ -n "$fake" ]; then
     tests suite-1 60 tests/unit/cuda/test_atomics.py -k "add or max"
 else
-    tests suite-1 100 tests/unit/cuda tests/differential
-    tests suite-2 100 tests/unit/launch tests/unit/ufuncs tests/unit/rand
-    tests suite-3 100 tests/unit/core tests/unit/frontend tests/unit/intrinsics
+    # The most valuable ones first, because time may run out.
+    read -ra public <<<"$(make -s public-tests)"
+    first=(tests/unit/cuda tests/differential)
+    rest=()
+    for place in "${public[@]}"; do
+        [[ " ${first[*]} " = *" $place "* ]] || rest+=("$place")
+    done
+    tests suite-1 120 "${first[@]}"
+    tests suite-2 120 "${rest[@]}"
 fi
 finish
