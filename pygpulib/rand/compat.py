@@ -176,10 +176,10 @@ class PRNG(RNG):
     Examples
     --------
     >>> import numpy as np
-    >>> numbers = np.empty(3, np.float32)
-    >>> PRNG(PRNG.XORWOW, seed=1).uniform(numbers)
-    >>> numbers.round(3).tolist()
-    [0.675, 0.075, 0.996]
+    >>> numbers = np.empty((2, 2), np.uint32)
+    >>> PRNG(PRNG.XORWOW, seed=1).poisson(numbers, 10)
+    >>> numbers.tolist()
+    [[9, 17], [5, 16]]
     """
 
     TEST = _TEST
