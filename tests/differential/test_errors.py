@@ -47,6 +47,8 @@ MISTAKES = [
     ("a[0] = cuda.gird(1)", 1, KernelTypeError, "has no attribute 'gird'"),
     ("if n > 1:\n    del a[0]", 2, UnsupportedSyntaxError, "'del'"),
     ("a[0] = x\nx = 2", 1, UndefinedNameError, "'x'"),
+    ("a[0] = cuda.atomic.mul(a, 0, 1)", 1, KernelTypeError, "cuda.atomic has no attribute 'mul'"),
+    ("a[0] = cuda.threadIdx.w", 1, KernelTypeError, "cuda.threadIdx has no attribute 'w'"),
     # types
     ("a[0] = n + None", 1, KernelTypeError, "+ does not take int64 and None"),
     ("a[0] = 'text'", 1, KernelTypeError, "'text'"),
@@ -168,6 +170,77 @@ def test_a_mistake_in_a_device_function_names_both_places():
     kernel_line = kernel.py_func.__code__.co_firstlineno + 2
     assert text.splitlines()[0].startswith(f"{__file__}:{inner_line}: ")
     assert f"called from {__file__}:{kernel_line}" in text
+
+
+def check_place(function, text, line):
+    """Launch a kernel; if it is refused, check that the error is about a line of it."""
+    error = None
+    try:
+        cuda.jit(function)[1, 1](np.zeros(4))
+    except PyGpuLibError as caught:
+        error = caught
+    if error is not None:
+        first, *rest = str(error).splitlines()
+        assert first.startswith(f"{function.__code__.co_filename}:{line}: ")
+        assert any(text.splitlines()[line - 1].strip() in each for each in rest)
+        assert "/pygpulib/" not in str(error)
+
+
+LIBRARIES = {
+    "cuda": cuda,
+    "fp16": cuda.fp16,
+    "bf16": cuda.bf16,
+    "fp8": cuda.fp8,
+    "libdevice": cuda.libdevice,
+    "random": cuda.random,
+    "cg": cuda.cg,
+}
+
+
+@pytest.mark.parametrize("arguments", ["", "'text', 'text'", "a, a, a", "1.5, None"])
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_mistakes_in_calls_of_this_package_are_shown_where_the_call_stands(library, arguments):
+    for name in LIBRARIES[library].__all__:
+        if callable(getattr(LIBRARIES[library], name)):
+            call = f"{library}.{name}({arguments})"
+            text = f"def kernel(a):\n    b = a\n    c = {call}\n"
+            check_place(define(text, "kernel", **LIBRARIES), text, 3)
+
+
+def test_a_mistake_below_a_function_of_this_package_names_it():
+    @cuda.jit
+    def kernel(a):
+        a[0] = cuda.random.xoroshiro128p_uniform_float32(a, 0)
+
+    with pytest.raises(KernelTypeError) as caught:
+        kernel[1, 1](np.zeros(1))
+    first, *rest = str(caught.value).splitlines()
+    assert first.endswith(
+        "xoroshiro128p_uniform_float32 does not take (array(float64, 1d, C), int64)"
+    )
+    assert "float64 has no attribute 's0'" in rest
+    assert caught.value.span.filename == __file__
+
+
+def test_errors_below_functions_of_this_package_are_reported_where_the_call_stands():
+    @cuda.jit(debug=True)
+    def kernel(states, a):
+        a[0] = cuda.random.xoroshiro128p_uniform_float32(states, 5)
+
+    states = cuda.random.create_xoroshiro128p_states(2, seed=1)
+    line = kernel.py_func.__code__.co_firstlineno + 2
+    with pytest.raises(IndexError, match=re.escape(f"{__file__}:{line}")):
+        kernel[1, 1](states, np.zeros(1))
+
+
+def test_functions_of_the_host_are_not_compiled():
+    @cuda.jit
+    def kernel(a):
+        cuda.synchronize()
+
+    with pytest.raises(KernelTypeError, match="the function synchronize is for the host") as caught:
+        kernel[1, 1](np.zeros(1))
+    assert caught.value.help == "call it before or after the launch"
 
 
 def test_a_function_without_source():

@@ -88,6 +88,17 @@ _LOADED = (
 _INTEGRAL = frozenset({"floor", "ceil", "trunc", "rint"})
 """The intrinsics whose results are whole numbers, and may serve as indices."""
 
+_LANGUAGE = (
+    "pygpulib.jit.",
+    "pygpulib.ufuncs.",
+    "pygpulib.rand.",
+    "pygpulib.cuda.bf16",
+    "pygpulib.cuda.fp16",
+    "pygpulib.cuda.fp8",
+    "pygpulib.cuda.libdevice",
+)
+"""Where this package keeps functions in the kernel language; its others are for the host."""
+
 _VARARGS = 0x04
 """The flag of code that takes any number of arguments."""
 
@@ -102,8 +113,8 @@ def evaluate_call(ctx: Context, node: ast.Call) -> Operand:
         from pygpulib.jit.frontend import printing
 
         return printing.compile_print(ctx, node)
-    is_ufunc = isinstance(callee, Object) and isinstance(callee.value, np.ufunc)
-    evaluate = expressions.evaluate_elementwise if is_ufunc else expressions.evaluate
+    takes_arrays = isinstance(callee, Object) and _takes_arrays(callee.value)
+    evaluate = expressions.evaluate_elementwise if takes_arrays else expressions.evaluate
     args: list[Operand] = []
     for argument in node.args:
         if isinstance(argument, ast.Starred):
@@ -171,8 +182,9 @@ def call(
 def _call_object(
     ctx: Context, value: object, args: Arguments, kwargs: Keywords, node: ast.AST
 ) -> Operand:
-    if isinstance(value, np.ufunc) and any(isinstance(one, Array | Elementwise) for one in args):
-        return _apply_to_arrays(ctx, value, args, kwargs, node)
+    if _takes_arrays(value) and any(isinstance(one, Array | Elementwise) for one in args):
+        ufunc = value if isinstance(value, np.ufunc) else np.absolute
+        return _apply_to_arrays(ctx, ufunc, args, kwargs, node)
     handler = find_handler(value)
     if handler is not None:
         return handler(ctx, args, kwargs, node)
@@ -196,6 +208,11 @@ def _call_object(
         no_keywords(ctx, value, kwargs, node)
         return apply_complex(ctx, value, args, node)
     _fail_call(ctx, value, node)
+
+
+def _takes_arrays(value: object) -> bool:
+    """Return whether a function works on arrays element by element."""
+    return isinstance(value, np.ufunc) or value is abs
 
 
 def _apply_to_arrays(
@@ -240,7 +257,7 @@ def device_function(value: object) -> Callable[..., object] | None:
         assert callable(value)
         return value
     if isinstance(value, FunctionType) and (
-        value.__module__.startswith("pygpulib.") or extensions.is_jitable(value)
+        value.__module__.startswith(_LANGUAGE) or extensions.is_jitable(value)
     ):
         return value
     return None
@@ -249,6 +266,13 @@ def device_function(value: object) -> Callable[..., object] | None:
 def _fail_call(ctx: Context, value: object, node: ast.AST) -> NoReturn:
     name = getattr(value, "__name__", type(value).__name__)
     title = inference.describe(Object(value))
+    if isinstance(value, FunctionType) and literals.is_of_package(value.__module__):
+        ctx.fail(
+            KernelTypeError,
+            f"{title} is for the host and cannot be called in a kernel",
+            node,
+            help="call it before or after the launch",
+        )
     if isinstance(value, FunctionType):
         ctx.fail(
             KernelTypeError,

@@ -133,6 +133,9 @@ class Frame:
         The loops around this point, innermost last.
     returned : list of Operand
         What the ``return`` statements compiled so far gave.
+    place : Span or None
+        In functions of this package, where the user's code called it; there is nothing to see for
+        the user inside.
     """
 
     source: Source
@@ -143,6 +146,7 @@ class Frame:
     is_kernel: bool = False
     loops: list[LoopState] = field(default_factory=list)
     returned: list[Operand] = field(default_factory=list)
+    place: Span | None = None
 
 
 class Context:
@@ -206,7 +210,12 @@ class Context:
         return self.frames[-1]
 
     def span(self, node: ast.AST) -> Span:
-        """Return where a node of the current frame stands in its file."""
+        """Return where a node of the current frame stands in its file.
+
+        In functions of this package, that is where the user's code called it.
+        """
+        if self.frame.place is not None:
+            return self.frame.place
         line = getattr(node, "lineno", 1)
         column = getattr(node, "col_offset", 0)
         return Span(
@@ -230,7 +239,18 @@ class Context:
         from pygpulib.jit.diagnostics import describe
 
         span = self.span(node)
-        excerpt = describe(span, self.frame.source.lines, tuple(self.calls))
+        depth = len(self.frames) - 1
+        calls = self.calls
+        if self.frame.place is not None:
+            while self.frames[depth - 1].place is not None:
+                depth -= 1
+            called = self.frames[depth]
+            depth -= 1
+            calls = calls[:depth]
+            given = ", ".join(map(str, called.key.forms))
+            detail = f"{problem}\n{detail}".rstrip()
+            problem = f"{called.source.name.lstrip('_')} does not take ({given})"
+        excerpt = describe(span, self.frames[depth].source.lines, tuple(calls))
         raise error_class(
             f"{span}: {problem}",
             span=span,

@@ -390,4 +390,7 @@ def _describe_object(value: object) -> str:
         return f"the class {name}"
     if name is not None and callable(value):
         return f"the function {name}"
+    cls = type(value)
+    if cls.__module__.startswith("pygpulib.") and cls.__repr__ is not object.__repr__:
+        return repr(value)
     return f"an object of class {type(value).__name__}"

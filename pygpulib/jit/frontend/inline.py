@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import NoReturn
 
 from pygpulib.errors import (
     KernelTypeError,
     SourceUnavailableError,
+    Span,
     UnsupportedFeatureError,
     UnsupportedSyntaxError,
 )
@@ -30,6 +31,7 @@ from pygpulib.jit.ir import ops as ir
 
 _MAX_ATTEMPTS = 20
 _MAX_DEPTH = 40
+_MAX_ITEMS = 1000
 _RESULT = "<result>"
 
 
@@ -89,7 +91,7 @@ def _call_bound(
         tuple(_literal(operand) for operand in variables.values()),
         node if enclosing else unwrap(function),
     )
-    _check_depth(ctx, source, node)
+    _check_depth(ctx, source, variables.values(), node)
     span, strict = ctx.builder.span, ctx.builder.strict
     ctx.calls.append(ctx.span(node))
     # The library's functions rely on how each operation rounds; those of users that they call do
@@ -100,7 +102,7 @@ def _call_bound(
             from pygpulib.jit.frontend import recursion
 
             return recursion.call(ctx, source, key, variables, node)
-        frame = Frame(source, key, enclosing=enclosing)
+        frame = Frame(source, key, enclosing=enclosing, place=_place(ctx, source))
         pending = ctx.pending
         ops = compile_frame(ctx, frame, variables)
     finally:
@@ -109,6 +111,16 @@ def _call_bound(
     if frame.result_type is None and ctx.pending > pending:
         raise Pending
     return _append(ctx, frame, ops)
+
+
+def _place(ctx: Context, source: Source) -> Span | None:
+    """Return where the user's code called the function, if it is one of this package."""
+    if not literals.is_of_package(source.outer.get("__name__")):
+        return None
+    caller = ctx.frame
+    if literals.is_of_package(caller.source.outer.get("__name__")):
+        return caller.place
+    return ctx.calls[-1]
 
 
 def make_closure(ctx: Context, node: ast.FunctionDef | ast.Lambda) -> Closure:
@@ -284,9 +296,10 @@ def _is_recursive(ctx: Context, key: CallKey) -> bool:
     )
 
 
-def _check_depth(ctx: Context, source: Source, node: ast.AST) -> None:
+def _check_depth(ctx: Context, source: Source, args: Iterable[Operand], node: ast.AST) -> None:
     """Refuse to inline without end: a function may call itself with other types of arguments."""
-    if len(ctx.frames) < _MAX_DEPTH:
+    is_growing = any(frame.key.node is source.node for frame in ctx.frames) and _is_large(args)
+    if len(ctx.frames) < _MAX_DEPTH and not is_growing:
         return
     chain = [frame.source.name for frame in ctx.frames[-3:]]
     ctx.fail(
@@ -295,6 +308,18 @@ def _check_depth(ctx: Context, source: Source, node: ast.AST) -> None:
         node,
         help="recursive calls need arguments of the same types each time",
     )
+
+
+def _is_large(args: Iterable[Operand]) -> bool:
+    """Return whether arguments have more items than anybody writes down."""
+    waiting = list(args)
+    count = 0
+    while waiting and count <= _MAX_ITEMS:
+        count += 1
+        operand = waiting.pop()
+        if isinstance(operand, Tuple):
+            waiting += operand.items
+    return count > _MAX_ITEMS
 
 
 # ------------------------------------------------------------------------------------ parameters

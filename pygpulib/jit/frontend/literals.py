@@ -42,6 +42,11 @@ def is_own(module: object) -> bool:
     return isinstance(module, str) and module.startswith("pygpulib.jit.")
 
 
+def is_of_package(module: object) -> bool:
+    """Return whether a module of this name belongs to this package."""
+    return isinstance(module, str) and module.startswith("pygpulib.")
+
+
 def strong(operand: Operand) -> Operand:
     """Return an operand with the type that its numbers have by themselves."""
     match operand:

@@ -307,6 +307,18 @@ def test_ever_new_types_are_refused():
     assert lines[-1] == "help: recursive calls need arguments of the same types each time"
 
 
+def test_types_that_double_are_refused():
+    @Device
+    def double(t):
+        return double((t, t))
+
+    def kernel(a):
+        a[0] = double(1)
+
+    lines = failure(kernel, np.zeros(1), error=UnsupportedFeatureError)
+    assert lines[0].startswith("the calls do not end: ")
+
+
 def test_inner_functions_cannot_call_themselves():
     def direct(a):
         def count(n):
