@@ -14,6 +14,7 @@ from pygpulib.core.dtypes import DType
 from pygpulib.errors import KernelTypeError
 from pygpulib.jit.frontend import (
     calls,
+    comparisons,
     complexes,
     datetimes,
     elementwise,
@@ -146,6 +147,8 @@ def binary(
             return tuples.repeat(ctx, right, left, node)
         case Text(), Text() if operator is ast.Add:
             return Text(left.text + right.text)
+        case Text(text), Number(literal=int(count)) if operator is ast.Mult:
+            return Text(text * count)
     return _binary_other(ctx, operator, left, right, node)
 
 
@@ -339,6 +342,13 @@ def _multiply(ctx: Context, left: ir.Value, right: ir.Value) -> ir.Value:
     return ctx.builder.binary(ir.BinaryKind.MULTIPLY, left, right)
 
 
+def _of_element(ctx: Context, operator: type[ast.unaryop], item: Operand, node: ast.AST) -> Operand:
+    """Apply a unary operator to an element; NumPy's ``~`` negates truth values."""
+    if operator is ast.Invert and isinstance(item, Number) and item.dtype.is_bool:
+        return comparisons.negate(ctx, item)
+    return unary(ctx, operator, item, node)
+
+
 def unary(ctx: Context, operator: type[ast.unaryop], operand: Operand, node: ast.AST) -> Operand:
     """Apply ``-``, ``+`` or ``~``."""
     operand = optionals.plain(ctx, operand)
@@ -351,7 +361,7 @@ def unary(ctx: Context, operator: type[ast.unaryop], operand: Operand, node: ast
                 return literals.like((operand,), _inverted(ctx, whole))
         case Array() | Elementwise():
             return elementwise.combine(
-                ctx, (operand,), lambda items: unary(ctx, operator, items[0], node)
+                ctx, (operand,), lambda items: _of_element(ctx, operator, items[0], node)
             )
         case Complex() if operator is ast.UAdd:
             return operand

@@ -290,13 +290,17 @@ def _len(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Oper
             return integers.literal(ctx, len(value.type.layout.fields))
         case Vector():
             return integers.literal(ctx, value.type.count)
+        case Range():
+            from pygpulib.jit.frontend import iteration
+
+            return iteration.length_of_range(ctx, value, node)
         case _:
             assert value is not None
     ctx.fail(
         KernelTypeError,
         f"{inference.describe(value)} has no length",
         node,
-        help="len takes arrays and tuples",
+        help="len takes arrays, tuples and ranges",
     )
 
 

@@ -31,6 +31,7 @@ from pygpulib.jit.frontend.values import (
     Number,
     Object,
     Operand,
+    Range,
     Text,
     Time,
     Tuple,
@@ -65,6 +66,9 @@ _PYTHON: dict[_Comparison, Callable[[Any, Any], bool]] = {
     ast.Gt: python_operator.gt,
     ast.GtE: python_operator.ge,
 }
+
+OF_ELEMENTS = frozenset(_KINDS)
+"""The comparisons that arrays take, element by element."""
 
 SYMBOLS: dict[_Comparison, str] = {
     ast.Eq: "==",
@@ -342,8 +346,29 @@ def _contains(ctx: Context, item: Operand, container: Operand, node: ast.AST) ->
             return _array_contains(ctx, item, container, node)
         case Text(text) if isinstance(item, Text):
             return boolean(ctx, item.text in text)
+        case Range() if isinstance(item, Number):
+            return _range_contains(ctx, item, container, node)
         case _:
             _fail(ctx, ast.In, item, container, node)
+
+
+def _range_contains(ctx: Context, item: Number, container: Range, node: ast.AST) -> Number:
+    """Return whether a number is a whole number of steps from the start, and before the stop."""
+    from pygpulib.jit.frontend import arithmetic
+
+    start, stop, step = container.start, container.stop, container.step
+    zero = inference.constant(ctx, 0, step.dtype)
+    distance = arithmetic.binary(ctx, ast.Sub, item, start, node)
+    rest = arithmetic.binary(ctx, ast.Mod, distance, step, node)
+    assert isinstance(rest, Number)
+    upwards = both(ctx, numbers(ctx, ast.GtE, item, start), numbers(ctx, ast.Lt, item, stop))
+    downwards = both(ctx, numbers(ctx, ast.LtE, item, start), numbers(ctx, ast.Gt, item, stop))
+    is_inside = either(
+        ctx,
+        both(ctx, numbers(ctx, ast.Gt, step, zero), upwards),
+        both(ctx, numbers(ctx, ast.Lt, step, zero), downwards),
+    )
+    return both(ctx, is_inside, numbers(ctx, ast.Eq, rest, zero))
 
 
 def _array_contains(ctx: Context, item: Operand, array: Array, node: ast.AST) -> Number:

@@ -15,7 +15,7 @@ from pygpulib.errors import KernelTypeError
 from pygpulib.jit.frontend import arrays, integers
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.faults import raise_if
-from pygpulib.jit.frontend.values import Array, Elementwise, Number, Operand
+from pygpulib.jit.frontend.values import Array, Complex, Elementwise, Number, Operand
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.ops import BinaryKind, CompareKind
 
@@ -46,6 +46,13 @@ def combine(
 
     sources = [source for part in parts for source in _sources(part)]
     return Elementwise(shape, element, tuple(sources))
+
+
+def are_of_arrays(operands: Sequence[Operand]) -> bool:
+    """Return whether an operation on operands is one on the elements of some of them."""
+    return any(isinstance(one, Array | Elementwise) for one in operands) and all(
+        isinstance(one, Array | Elementwise | Number | Complex) for one in operands
+    )
 
 
 def refuse(ctx: Context, node: ast.AST) -> NoReturn:
@@ -124,12 +131,12 @@ def _check_extent(ctx: Context, here: ir.Value, there: ir.Value) -> None:
 
 def fill(ctx: Context, target: Array, value: Operand, node: ast.AST) -> None:
     """Write a number, an array or an array expression, which broadcast, to all elements."""
-    backwards: ir.Value | None = None
+    directions: Sequence[ir.Value] = ()
     if isinstance(value, Array | Elementwise):
         _check_shape(ctx, target, value, node)
         sources = [source for source in _sources(value) if _may_overlap(target, source)]
-        if target.type.ndim == 1 and sources:
-            backwards = _choose_direction(ctx, target, sources)
+        if sources:
+            directions = _choose_directions(ctx, target, sources)
     else:
         value = arrays.element_value(ctx, target, value, node)
 
@@ -137,18 +144,21 @@ def fill(ctx: Context, target: Array, value: Operand, node: ast.AST) -> None:
         element = _element(ctx, value, target.shape, indices)
         arrays.store_element(ctx, target, indices, element, node)
 
-    if backwards is None:
+    if not directions:
         _for_each(ctx, target.shape, body)
         return
     # Two loops, so that the usual one counts up by one.
+    is_any = _any(ctx, directions)
+    if len(directions) == 1:
+        directions = (ctx.builder.constant(True, dtypes.bool_),)
     blocks = []
-    for is_reversed in (True, False):
+    for backwards in (directions, ()):
         with ctx.builder.collect() as ops:
-            _for_each(ctx, target.shape, body, is_reversed=is_reversed)
+            _for_each(ctx, target.shape, body, backwards=backwards)
             ctx.builder.append(ir.Yield(()))
         blocks.append(ir.Block((), tuple(ops)))
     down, up = blocks
-    ctx.builder.append(ir.If(backwards, down, up, (), span=ctx.builder.span))
+    ctx.builder.append(ir.If(is_any, down, up, (), span=ctx.builder.span))
 
 
 def _check_shape(ctx: Context, target: Array, value: Array | Elementwise, node: ast.AST) -> None:
@@ -173,9 +183,13 @@ def _for_each(
     body: Callable[[list[Number]], None],
     outer: tuple[Number, ...] = (),
     *,
-    is_reversed: bool = False,
+    backwards: Sequence[ir.Value] = (),
 ) -> None:
-    """Append nested loops over all indices of a shape, in order or in reverse."""
+    """Append nested loops over all indices of a shape.
+
+    ``backwards`` says for each axis whether its indices come from the last to the first; none do
+    if it is empty.
+    """
     if not shape:
         body(list(outer))
         return
@@ -183,11 +197,14 @@ def _for_each(
     ctx.nonnegative.add(index)
     extent = integers.extent(ctx, shape[0])
     start, stop, step = integers.literal(ctx, 0), extent, integers.literal(ctx, 1)
-    if is_reversed:
-        start, stop = integers.subtract(ctx, extent, step), integers.literal(ctx, -1)
-        step = stop
+    if backwards:
+        is_down = Number(backwards[0])
+        last, before = integers.subtract(ctx, extent, step), integers.literal(ctx, -1)
+        start = integers.choose(ctx, is_down, last, start)
+        stop = integers.choose(ctx, is_down, before, stop)
+        step = integers.choose(ctx, is_down, before, step)
     with ctx.builder.collect() as ops:
-        _for_each(ctx, shape[1:], body, (*outer, Number(index)), is_reversed=is_reversed)
+        _for_each(ctx, shape[1:], body, (*outer, Number(index)), backwards=backwards[1:])
         ctx.builder.append(ir.Continue(()))
     block = ir.Block((index,), tuple(ops))
     ctx.builder.append(
@@ -199,61 +216,121 @@ def _for_each(
 
 
 def _may_overlap(target: Array, source: Array) -> bool:
-    """Return whether writing a view may change a view of one dimension that is read."""
-    if len(source.shape) != 1 or source.type.space is not target.type.space:
+    """Return whether writing a view may change a view that is read."""
+    if not source.shape or source.type.space is not target.type.space:
         return False
-    return source.pointer is not target.pointer or source.strides != target.strides
+    is_same = source.pointer is target.pointer and source.strides == target.strides
+    return not is_same and len(source.shape) <= len(target.shape)
 
 
-def _choose_direction(ctx: Context, target: Array, sources: Sequence[Array]) -> ir.Value:
-    """Return whether the elements are to be written from the last to the first.
+def _choose_directions(
+    ctx: Context, target: Array, sources: Sequence[Array]
+) -> tuple[ir.Value, ...]:
+    """Return for each axis whether its elements are to be written from the last to the first.
 
     So they must where a source is the same memory, and the target runs ahead of it: its elements
     are read before they are overwritten. No direction helps where the target runs ahead of one
     source and behind another, or where they run in other steps.
     """
-    pairs = [_sides(ctx, target, source) for source in sources]
-    ahead = _any(ctx, [one for one, _ in pairs])
-    if ctx.options.debug and len(pairs) > 1:
-        behind = _any(ctx, [other for _, other in pairs])
+    known = [_sides(ctx, target, source) for source in sources]
+    flags = tuple(_any(ctx, axis) for axis in zip(*(ahead for ahead, _ in known), strict=True))
+    if ctx.options.debug and len(target.shape) == 1:
+        behind = _any(ctx, [other for _, other in known])
+        crossed = ctx.builder.binary(BinaryKind.AND, flags[0], behind)
+        wrong = [crossed, *(_runs_otherwise(ctx, target, source) for source in sources)]
         raise_if(
             ctx,
-            ctx.builder.binary(BinaryKind.AND, ahead, behind),
+            _any(ctx, wrong),
             ValueError,
-            "the array on the left overlaps arrays on the right on both sides, so that no order "
-            "of the elements is right",
+            "the array on the left overlaps arrays on the right so that no order of the elements "
+            "is right",
         )
-    return ahead
+    return flags
 
 
-def _sides(ctx: Context, target: Array, source: Array) -> tuple[ir.Value, ir.Value]:
-    """Return whether the target overlaps a source and runs ahead of it, or behind it."""
+def _sides(ctx: Context, target: Array, source: Array) -> tuple[tuple[ir.Value, ...], ir.Value]:
+    """Return whether the target overlaps a source and runs ahead of it along each axis, or not."""
     builder = ctx.builder
     zero = integers.literal(ctx, 0).value
-    stride = target.strides[0]
-    here, there = (builder.address(array.pointer) for array in (target, source))
-    distance = builder.binary(BinaryKind.SUBTRACT, here, there)
-    length = builder.binary(BinaryKind.MULTIPLY, stride, target.shape[0])
-    near, far = (builder.unary(ir.UnaryKind.ABSOLUTE, value) for value in (distance, length))
+    distance = _distance(ctx, target, source)
+    if len(source.shape) < len(target.shape):
+        # A row that all rows are computed with: the first one must be written last.
+        is_first = builder.compare(CompareKind.EQ, distance, zero)
+        return (is_first,) * len(target.shape), builder.constant(False, dtypes.bool_)
     conditions = [
         builder.compare(CompareKind.NE, distance, zero),
-        builder.compare(CompareKind.LT, near, far),
-        builder.compare(CompareKind.EQ, stride, source.strides[0]),
+        builder.compare(
+            CompareKind.LT, builder.unary(ir.UnaryKind.ABSOLUTE, distance), _reach(ctx, target)
+        ),
+        *(
+            builder.compare(CompareKind.EQ, one, other)
+            for one, other in zip(target.strides, source.strides, strict=True)
+        ),
     ]
-    if ctx.options.debug:
-        # Views that interleave have no element in common.
-        rest = builder.binary(BinaryKind.REMAINDER, distance, stride)
-        conditions.append(builder.compare(CompareKind.EQ, rest, zero))
-    overlaps = conditions[0]
-    for condition in conditions[1:]:
-        overlaps = builder.binary(BinaryKind.AND, overlaps, condition)
-    signs = builder.binary(BinaryKind.XOR, distance, stride)
-    is_behind = builder.compare(CompareKind.LT, signs, zero)
-    is_ahead = builder.unary(ir.UnaryKind.NOT, is_behind)
+    if ctx.options.debug and len(target.shape) == 1:
+        conditions.append(_is_multiple(ctx, distance, target.strides[0]))
+    overlaps = _all(ctx, conditions)
+    signs = [builder.binary(BinaryKind.XOR, distance, stride) for stride in target.strides]
+    behind = [builder.compare(CompareKind.LT, sign, zero) for sign in signs]
+    ahead = [builder.unary(ir.UnaryKind.NOT, one) for one in behind]
     return (
-        builder.binary(BinaryKind.AND, overlaps, is_ahead),
-        builder.binary(BinaryKind.AND, overlaps, is_behind),
+        tuple(builder.binary(BinaryKind.AND, overlaps, one) for one in ahead),
+        builder.binary(BinaryKind.AND, overlaps, behind[0]),
     )
+
+
+def _runs_otherwise(ctx: Context, target: Array, source: Array) -> ir.Value:
+    """Return whether a source of one axis overlaps the target in steps of another sign or size."""
+    builder = ctx.builder
+    here, there = target.strides[0], source.strides[0]
+    conditions = [
+        builder.compare(CompareKind.NE, here, there),
+        builder.compare(CompareKind.LT, _end(ctx, target, low=True), _end(ctx, source, low=False)),
+        builder.compare(CompareKind.LT, _end(ctx, source, low=True), _end(ctx, target, low=False)),
+        _is_multiple(ctx, _distance(ctx, target, source), here),
+        builder.compare(CompareKind.NE, there, integers.literal(ctx, 0).value),
+    ]
+    return _all(ctx, conditions)
+
+
+def _distance(ctx: Context, target: Array, source: Array) -> ir.Value:
+    here, there = (ctx.builder.address(array.pointer) for array in (target, source))
+    return ctx.builder.binary(BinaryKind.SUBTRACT, here, there)
+
+
+def _reach(ctx: Context, array: Array) -> ir.Value:
+    """Return over how many bytes the elements are spread, gaps included."""
+    builder = ctx.builder
+    total = integers.literal(ctx, 0).value
+    for stride, extent in zip(array.strides, array.shape, strict=True):
+        length = builder.binary(BinaryKind.MULTIPLY, stride, extent)
+        length = builder.unary(ir.UnaryKind.ABSOLUTE, length)
+        total = builder.binary(BinaryKind.ADD, total, length)
+    return total
+
+
+def _end(ctx: Context, array: Array, *, low: bool) -> ir.Value:
+    """Return the lowest or highest address of the elements of an array of one axis."""
+    builder = ctx.builder
+    first = builder.address(array.pointer)
+    steps = integers.subtract(ctx, Number(array.shape[0]), integers.literal(ctx, 1)).value
+    last = builder.binary(
+        BinaryKind.ADD, first, builder.binary(BinaryKind.MULTIPLY, steps, array.strides[0])
+    )
+    return builder.binary(BinaryKind.MINIMUM if low else BinaryKind.MAXIMUM, first, last)
+
+
+def _is_multiple(ctx: Context, distance: ir.Value, stride: ir.Value) -> ir.Value:
+    """Return whether two views have elements in common; those that interleave have none."""
+    rest = ctx.builder.binary(BinaryKind.REMAINDER, distance, stride)
+    return ctx.builder.compare(CompareKind.EQ, rest, integers.literal(ctx, 0).value)
+
+
+def _all(ctx: Context, conditions: Sequence[ir.Value]) -> ir.Value:
+    found = conditions[0]
+    for condition in conditions[1:]:
+        found = ctx.builder.binary(BinaryKind.AND, found, condition)
+    return found
 
 
 def _any(ctx: Context, conditions: Sequence[ir.Value]) -> ir.Value:

@@ -446,7 +446,20 @@ def _replay(ctx: Context, ops: list[ir.Op]) -> None:
 
 
 def _compare(ctx: Context, node: ast.Compare) -> Operand:
-    return _chain(ctx, node, 0, evaluate(ctx, node.left))
+    if len(node.ops) > 1:
+        return _chain(ctx, node, 0, evaluate(ctx, node.left))
+    operator = type(node.ops[0])
+    left = evaluate_elementwise(ctx, node.left)
+    right = evaluate_elementwise(ctx, node.comparators[0])
+    if operator in comparisons.OF_ELEMENTS and elementwise.are_of_arrays((left, right)):
+        return elementwise.combine(
+            ctx,
+            (left, right),
+            lambda items: comparisons.compare(ctx, operator, items[0], items[1], node),
+        )
+    if isinstance(left, Elementwise) or isinstance(right, Elementwise):
+        elementwise.refuse(ctx, node)
+    return comparisons.compare(ctx, operator, left, right, node)
 
 
 def _chain(ctx: Context, node: ast.Compare, position: int, left: Operand) -> Number:

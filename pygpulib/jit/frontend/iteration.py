@@ -112,7 +112,12 @@ def position_of(ctx: Context, position: int) -> Number:
     return inference.constant(ctx, position, dtypes.int64)
 
 
-def _range_sequence(ctx: Context, numbers: Range, node: ast.expr) -> Sequence:
+def length_of_range(ctx: Context, numbers: Range, node: ast.AST) -> Number:
+    """Return how many numbers a range has."""
+    return _range_sequence(ctx, numbers, node).length
+
+
+def _range_sequence(ctx: Context, numbers: Range, node: ast.AST) -> Sequence:
     """Give a range positions: it has ceil((stop - start) / step) items, if that is positive."""
     start, stop, step = (
         inference.cast(ctx, part, dtypes.int64)

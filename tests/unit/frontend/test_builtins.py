@@ -133,6 +133,16 @@ def test_len_and_ranges():
     check(kernel, np.zeros((2, 5)), np.zeros(12, np.int64))
 
 
+def test_lengths_of_ranges():
+    def kernel(bounds, out):
+        for i in range(bounds.shape[0]):
+            out[i] = len(range(bounds[i, 0], bounds[i, 1], bounds[i, 2]))
+        out[-1] = len(range(3, 20, 4)) * 10 + len(range(5))
+
+    bounds = [(a, b, c) for a in (-3, 0, 4) for b in (-4, 0, 7) for c in (-3, -1, 1, 2)]
+    check(kernel, np.array(bounds), np.zeros(len(bounds) + 1, np.int64))
+
+
 def test_unsigned_ranges():
     def kernel(n, out):
         for i in range(n[0], n[1]):

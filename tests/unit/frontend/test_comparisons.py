@@ -168,6 +168,21 @@ def test_membership():
     check(kernel, np.array([3, 1, 4]), np.array([1, 3, 7]), np.zeros(6, np.bool_))
 
 
+def test_membership_in_ranges():
+    def kernel(bounds, out):
+        for i in range(bounds.shape[0]):
+            numbers = range(bounds[i, 0], bounds[i, 1], bounds[i, 2])
+            for x in range(out.shape[1]):
+                out[i, x] = x - 6 in numbers
+            out[i, 0] = 2.0 in numbers
+            out[i, 1] = 2.5 not in numbers
+
+    bounds = [(a, b, c) for a in (-3, 0, 4) for b in (-4, 0, 7) for c in (-3, -1, 1, 2)]
+    check(kernel, np.array(bounds), np.zeros((len(bounds), 14), np.bool_))
+    a = np.arange(-5, 15)
+    assert over(lambda x: x in range(-2, 11, 3), a).tolist() == [x in range(-2, 11, 3) for x in a]
+
+
 def test_identity():
     assert scalar(lambda a: a if None is None else -a, 3) == 3
     assert scalar(lambda a: a is None, 3) == False  # noqa: E712 - a NumPy bool
@@ -197,7 +212,8 @@ def test_truth():
 @pytest.mark.parametrize(
     ("body", "problem"),
     [
-        (lambda a: a < 1, "< does not take array(float32, 1d, A) and int64"),
+        (lambda a: a < 1, "an expression of whole arrays can only be stored into an array"),
+        (lambda a: a < "x", "< does not take array(float32, 1d, A) and the string 'x'"),
         (lambda a: not a, "array(float32, 1d, A) has no truth value"),
         (lambda a: a is (b := 1.5), "is does not take array(float32, 1d, A) and float64"),
         (lambda a: 1 in 2, "in does not take int64 and int64"),

@@ -156,7 +156,99 @@ def test_an_overlap_on_both_sides_is_reported_with_debug():
     fault = interpret(kernel, np.arange(9.0), debug=True)
     assert fault is not None
     assert fault.exception is ValueError
-    assert "the array on the left overlaps arrays on the right on both sides" in fault.message
+    assert "overlaps arrays on the right so that no order of the elements is right" in fault.message
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_a_view_in_other_steps_is_reported_with_debug(size):
+    def kernel(a):
+        a[:] = a[::-1]
+
+    fault = interpret(kernel, np.arange(float(size)), debug=True)
+    assert (fault is None) == (size == 1)
+    assert fault is None or "no order of the elements is right" in fault.message
+
+
+def test_views_in_other_steps_that_share_nothing():
+    def kernel(a):
+        a[:4] = a[:3:-1]
+        a[::2] = a[::-2]
+
+    a = np.arange(8.0)
+    assert interpret(kernel, a.copy(), debug=True) is None
+    check(kernel, a)
+
+
+SIGNS = st.sampled_from([-1, 1])
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.integers(1, 4), min_size=2, max_size=3),
+    st.lists(st.tuples(st.integers(0, 2), SIGNS), min_size=3, max_size=3),
+)
+def test_shifts_within_an_array_of_several_axes(shape, shifts):
+    def kernel(target, source):
+        target[...] = source
+        target += source
+
+    whole = [extent + shift for extent, (shift, _) in zip(shape, shifts, strict=False)]
+    base = np.arange(float(np.prod(whole)))
+
+    def views(memory, *, is_swapped):
+        a = memory.reshape(whole)
+        first = tuple(slice(extent) for extent in shape)
+        second = tuple(
+            slice(shift, shift + extent) for extent, (shift, _) in zip(shape, shifts, strict=False)
+        )
+        signs = tuple(slice(None, None, sign) for _, (_, sign) in zip(shape, shifts, strict=False))
+        pair = (a[first][signs], a[second][signs])
+        return pair[::-1] if is_swapped else pair
+
+    native = cuda.jit(kernel)
+    for is_swapped in (False, True):
+        expected, actual = base.copy(), base.copy()
+        kernel(*views(expected, is_swapped=is_swapped))
+        native[1, 1](*views(actual, is_swapped=is_swapped))
+        np.testing.assert_array_equal(actual, expected)
+
+
+def test_all_rows_are_changed_by_the_first_or_the_last():
+    def kernel(a, b):
+        a[:] -= a[0]
+        b[:] += b[-1] * 2
+
+    check(kernel, A, B)
+
+
+# ------------------------------------------------------------------------------- truth values
+
+
+def test_comparisons_give_truth_values():
+    def kernel(a, b, out):
+        out[0] = a > b
+        out[1] = (a < 0.5) & (b >= 0.5) | (a == a[0])
+        out[2] = ~(a <= b) ^ (a < 1)
+        out[3] = a != b[0, 0]
+
+    check(kernel, A, B, np.zeros((4, 3, 4), np.int8))
+    check(kernel, A, B, np.zeros((4, 3, 4), np.bool_))
+
+
+def test_absolute_values_of_arrays():
+    def kernel(a, b, out):
+        out[0] = abs(a - b) + abs(-b)
+        out[1] = abs(a)
+
+    check(kernel, A, B, np.zeros((2, 3, 4)))
+
+
+def test_a_chain_of_comparisons_is_not_one_of_elements():
+    def kernel(a, b):
+        a[:] = 0 < a + 1 < b
+
+    with pytest.raises(KernelTypeError, match="an expression of whole arrays"):
+        interpret(kernel, A.copy(), B)
 
 
 def test_columns_that_interleave_do_not_overlap():
