@@ -144,3 +144,16 @@ class ShownMember:
         """Return the text."""
         member = list(self.cls)[int(numbers[0])]
         return repr(member) if self.is_quoted else str(member)
+
+
+@record
+class ShownPadded:
+    """Shows text with numbers inside in a given width; to be called with the numbers."""
+
+    parts: tuple[ir.Part, ...]
+    operand_dtypes: tuple[DType, ...]
+    spec: str
+
+    def __call__(self, numbers: Sequence[_Number]) -> str:
+        """Return the text."""
+        return format(format_print(self.parts, self.operand_dtypes, numbers), self.spec)

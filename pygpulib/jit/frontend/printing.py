@@ -1,4 +1,4 @@
-"""``print``, and text with values of run time inside: f-strings and ``%``.
+"""``print``, and text with values of run time inside: f-strings, ``%`` and ``format``.
 
 Such text exists only where it is written at once, in ``print`` and in exceptions.
 """
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import NoReturn
 
+from pygpulib.core.dtypes import DType
 from pygpulib.errors import KernelTypeError
 from pygpulib.jit import types
 from pygpulib.jit.frontend import calls, expressions, inference, shown, tuples
@@ -33,7 +34,7 @@ from pygpulib.jit.frontend.values import (
 )
 from pygpulib.jit.intrinsics.threads import ThreadVector
 from pygpulib.jit.ir import ops as ir
-from pygpulib.jit.printing import ShownMember, format_print
+from pygpulib.jit.printing import ShownMember, ShownPadded, format_print
 
 _PLAIN, _TEXT, _REPR = -1, ord("s"), ord("r")  # the conversions of f-strings
 
@@ -77,6 +78,8 @@ class Message:
                 self._add_f_string(node)
             case ast.BinOp(ast.Constant(str() as template), ast.Mod(), right):
                 self._add_percent(template, right, node)
+            case ast.Call(ast.Attribute(ast.Constant(str() as template), "format")):
+                self._add_call_of_format(template, node)
             case _:
                 self.add(expressions.evaluate(self._ctx, node), node)
 
@@ -179,30 +182,39 @@ class Message:
             self._add_f_string(node.value)
             return
         operand = expressions.evaluate(ctx, node.value)
+        self._add_laid_out(operand, spec, node.conversion, node)
+
+    def _add_laid_out(self, operand: Operand, spec: str, conversion: int, node: ast.AST) -> None:
+        """Append a value as the braces of an f-string ask for it."""
         if not spec:
-            self.add(operand, node, is_quoted=node.conversion not in (_PLAIN, _TEXT))
-        elif node.conversion == _PLAIN and isinstance(operand, Number | Complex):
+            self.add(operand, node, is_quoted=conversion not in (_PLAIN, _TEXT))
+        elif conversion == _PLAIN and isinstance(operand, Number | Complex):
             self._check_spec(operand, spec, node)
             self._add_number(operand, spec)
         else:
-            self._add_padded(operand, spec, node)
+            self._add_padded(operand, spec, conversion, node)
 
-    def _add_padded(self, operand: Operand, spec: str, node: ast.FormattedValue) -> None:
-        """Append text that is known now, laid out as a format specification says."""
+    def _add_padded(self, operand: Operand, spec: str, conversion: int, node: ast.AST) -> None:
+        """Append text, laid out as a format specification says."""
         inner = Message(self._ctx)
-        is_text = isinstance(operand, Text) or node.conversion != _PLAIN
-        inner.add(operand, node, is_quoted=node.conversion not in (_PLAIN, _TEXT))
-        if inner.text is None or not is_text:
+        inner.add(operand, node, is_quoted=conversion not in (_PLAIN, _TEXT))
+        if conversion == _PLAIN and not isinstance(operand, Text):
             self._ctx.fail(
                 KernelTypeError,
                 f"{inference.describe(operand)} cannot be formatted with {spec!r} in a kernel",
                 node,
-                help="format numbers one by one, without a conversion such as !r",
+                help="format numbers one by one, or the text, as in {x!s:>10}",
             )
         try:
-            self.add_text(format(inner.text, spec))
+            text = format(inner.text or "", spec)
         except ValueError as cause:
             self._fail_spec(operand, spec, cause, node)
+        if inner.text is not None:
+            self.add_text(text)
+            return
+        number_types = [one.type for one in inner.operands if isinstance(one.type, DType)]
+        show = ShownPadded(tuple(inner.parts), tuple(number_types), spec)
+        self._add_shown(ir.Shown(len(number_types), show), inner.operands)
 
     def _check_spec(self, operand: Number | Complex, spec: str, node: ast.AST) -> None:
         sample = operand.dtype.numpy.type(1).item()
@@ -219,6 +231,42 @@ class Message:
             help="use a format specification that Python has for such values",
         )
 
+    # ------------------------------------------------------------------------- str.format
+
+    def _add_call_of_format(self, template: str, node: ast.Call) -> None:
+        """Append what ``"...".format(...)`` gives."""
+        given: dict[str, Operand] = {}
+        for position, argument in enumerate(_arguments(self._ctx, node)):
+            given[str(position)] = (
+                expressions.evaluate(self._ctx, argument)
+                if isinstance(argument, ast.expr)
+                else argument
+            )
+        for keyword in node.keywords:
+            given[keyword.arg or "**"] = expressions.evaluate(self._ctx, keyword.value)
+        position = 0
+        for text, name, spec, conversion in self._fields(template, node):
+            self.add_text(text)
+            if name is None:
+                continue
+            key = name or str(position)
+            position += not name
+            if key not in given:
+                self._fail_template(f"asks for {{{key}}}, which is not given", template, node)
+            wanted = ord(conversion) if conversion else _PLAIN
+            self._add_laid_out(given[key], spec or "", wanted, node)
+
+    def _fields(
+        self, template: str, node: ast.AST
+    ) -> list[tuple[str, str | None, str | None, str | None]]:
+        """Return the pieces of a template: text, and the name, layout and conversion after it."""
+        from string import Formatter
+
+        try:
+            return list(Formatter().parse(template))
+        except ValueError as cause:
+            self._fail_template(f"is not well formed: {cause}", template, node)
+
     # -------------------------------------------------------------------------------- percent
 
     def _add_percent(self, template: str, node: ast.expr, whole: ast.expr) -> None:
@@ -233,12 +281,12 @@ class Message:
             elif waiting:
                 self._add_directive(found, waiting.pop(0), whole)
             else:
-                self._fail_percent("needs more values than are given", template, whole)
+                self._fail_template("needs more values than are given", template, whole)
         rest = template[position:]
         if "%" in rest:
-            self._fail_percent("has a '%' that nothing follows that is known", template, whole)
+            self._fail_template("has a '%' that nothing follows that is known", template, whole)
         if waiting:
-            self._fail_percent("has fewer places than values are given", template, whole)
+            self._fail_template("has fewer places than values are given", template, whole)
         self.add_text(rest)
 
     def _add_directive(self, found: re.Match[str], operand: Operand, node: ast.expr) -> None:
@@ -254,7 +302,7 @@ class Message:
             or not fits
             or (kind in "xXo" and operand.dtype.is_float)
         ):
-            self._fail_percent(
+            self._fail_template(
                 f"does not take {inference.describe(operand)} at {found[0]!r}",
                 found.string,
                 node,
@@ -266,7 +314,7 @@ class Message:
         assert isinstance(number, Number)
         self._add_number(number, _as_spec(flags, width, precision, "d" if kind == "i" else kind))
 
-    def _fail_percent(self, problem: str, template: str, node: ast.expr) -> NoReturn:
+    def _fail_template(self, problem: str, template: str, node: ast.AST) -> NoReturn:
         self._ctx.fail(
             KernelTypeError,
             f"the format {template!r} {problem}",

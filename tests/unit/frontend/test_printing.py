@@ -1,6 +1,6 @@
 """What ``print`` writes, against CPython printing the same."""
 
-# ruff: noqa: FURB105, T201, UP031
+# ruff: noqa: FURB105, T201, UP030, UP031, UP032
 
 import contextlib
 import enum
@@ -119,6 +119,33 @@ def test_f_strings():
 
     args = (42, 2.0 / 3, 1.5 - 2j, True)
     assert printed(kernel, 1, 1, *args)[-1] == "n2\n"
+
+
+def test_text_is_laid_out_when_it_is_printed():
+    def kernel(i, x, single, truth):
+        print(f"{x!r:>24}|{i!s:<8}|{single!s:^14}|{truth!r:>7}|{(i, x)!s:>30}|{None!r:6}|")
+        print(f"{single!s:.3}|{x!s:*^30}|{'a':3}|{i!r:1}")
+
+    for x in (2.0 / 3, -1e300, float("nan")):
+        printed(kernel, 1, 1, 42, x, np.float32(0.1), True)
+        printed_by_cpu(kernel, 1, 1, -7, x, np.float32(1e-10), False)
+
+
+def test_format():
+    def kernel(i, x, truth):
+        print("{} {} {}".format(i, x, truth), "{1:>6}|{0:.3f}|{0!r:>20}".format(x, i))
+        print("{n:05d} {{}} {x:e} {}".format("a", n=i, x=x))
+        print("{0} {0} {2}".format(*(i, x, truth)), "".format(), "no holes".format(i))
+
+    printed(kernel, 1, 1, 42, 1234.5678, True)
+    printed_by_cpu(kernel, 1, 1, -3, 0.1, False)
+
+
+def test_repeated_text():
+    def kernel(i):
+        print("-" * 5, "ab" * 0 + "c", i)
+
+    printed(kernel, 1, 1, 3)
 
 
 def test_f_strings_stand_in_print_only():
@@ -389,7 +416,7 @@ def test_specifications_are_checked():
         print(f"{'a':d}")
 
     def converted(x):
-        print(f"{x!r:>9}")
+        print(f"{x!r:d}")
 
     def in_tuple(x):
         print(f"{(x, x):>9}")
@@ -402,13 +429,29 @@ def test_specifications_are_checked():
         "help: use a format specification that Python has for such values",
     )
     assert refused(text)[0].startswith("the string 'a' cannot be formatted with 'd': ")
-    wanted = "help: format numbers one by one, without a conversion such as !r"
-    assert refused(converted, 1.5) == (
-        "float64 cannot be formatted with '>9' in a kernel",
-        wanted,
+    assert refused(converted, 1.5)[0].startswith("float64 cannot be formatted with 'd': ")
+    assert refused(in_tuple, 1.5) == (
+        "a tuple (float64, float64) cannot be formatted with '>9' in a kernel",
+        "help: format numbers one by one, or the text, as in {x!s:>10}",
     )
-    assert refused(in_tuple, 1.5)[1] == wanted
     assert refused(varying, 1.5, 3)[0].startswith("an f-string with values of run time")
+
+
+@pytest.mark.parametrize(
+    ("call", "problem"),
+    [
+        ("'{} {}'.format(1)", "asks for {1}, which is not given"),
+        ("'{n}'.format(m=1)", "asks for {n}, which is not given"),
+        ("'{0.x}'.format(1)", "asks for {0.x}, which is not given"),
+        ("'{'.format(1)", "is not well formed: "),
+    ],
+)
+def test_wrong_calls_of_format(call, problem):
+    from tests.helpers.ways import define
+
+    first, last = refused(define(f"def kernel():\n    print({call})\n", "kernel"))
+    assert first.startswith(f"the format {call.partition('.format')[0]} {problem}")
+    assert last == "help: write an f-string"
 
 
 @pytest.mark.parametrize(
