@@ -195,6 +195,20 @@ def test_what_times_do_not_take(body, words):
     assert words in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("body", "advice"),
+    [
+        (lambda i, a, b: a[i] + np.timedelta64(1, "D"), "bring both to one unit"),
+        (lambda i, a, b: a[i] + a[i], "add and subtract times, multiply and divide spans"),
+        (lambda i, a, b: (b[i] - b[i]) * (b[i] - b[i]), "add and subtract times, multiply"),
+    ],
+)
+def test_advice_about_units_is_given_where_they_are_the_reason(body, advice):
+    with pytest.raises(KernelTypeError) as caught:
+        launch(body, 1, dates("M"), dates("D"))
+    assert caught.value.help.startswith(advice)
+
+
 def test_a_date_in_a_unit_that_the_array_does_not_have():
     def body(i, a):
         a[i] = np.datetime64("2020-01-01T00:00:01")

@@ -9,6 +9,7 @@ from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
 from pygpulib.errors import KernelTypeError
 from pygpulib.jit import types
+from pygpulib.jit.elements import Element, RecordLayout, TimeLayout
 from pygpulib.jit.frontend import arrays, inference, integers
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.functions import Arguments, Handler, Keywords, bind, register
@@ -108,18 +109,28 @@ def _array(
             help="pass the array and the index one by one, as in cuda.atomic.add(a, i, 1)",
         )
     arrays.check_writable(ctx, operand, node)
-    dtype = operand.type.dtype
-    if not _takes(kind, dtype):
+    element = operand.type.element
+    if not isinstance(element, DType) or not _takes(kind, element):
         ctx.fail(
             KernelTypeError,
-            f"{name} does not take an array of {dtype}",
+            f"{name} does not take an array of {element}",
             node,
             detail=f"expected elements of {_expected(kind)}",
-            help="change z.real and z.imag one by one"
-            if dtype.is_complex
-            else "use an array of another dtype",
+            help=_advice(element),
         )
     return operand
+
+
+def _advice(element: Element) -> str:
+    match element:
+        case DType(is_complex=True):
+            return "change z.real and z.imag one by one"
+        case RecordLayout():
+            return "change one field, as in cuda.atomic.add(array['field'], i, 1)"
+        case TimeLayout():
+            return "pass array.view(numpy.int64)"
+        case _:
+            return "use an array of another dtype"
 
 
 def _takes(kind: AtomicKind, dtype: DType) -> bool:

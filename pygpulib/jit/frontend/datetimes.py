@@ -74,13 +74,23 @@ def _in_common(
     return layout, values[0], values[1]
 
 
+def _advice(left: Operand, right: Operand) -> str:
+    if isinstance(left, Time) and isinstance(right, Time) and _have_other_units(left, right):
+        return "bring both to one unit on the host, with .astype('datetime64[s]') for example"
+    return "add and subtract times, multiply and divide spans of time by numbers"
+
+
+def _have_other_units(left: Time, right: Time) -> bool:
+    return common_unit(left.type.layout, right.type.layout, left.type.layout.kind) is None
+
+
 def _fail(ctx: Context, symbol: str, left: Operand, right: Operand, node: ast.AST) -> NoReturn:
     ctx.fail(
         KernelTypeError,
         f"the operator {symbol} does not take {inference.describe(left)} and "
         f"{inference.describe(right)}",
         node,
-        help="bring both to one unit on the host, with .astype('datetime64[s]') for example",
+        help=_advice(left, right),
     )
 
 

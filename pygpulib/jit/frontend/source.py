@@ -134,18 +134,19 @@ def load(function: Callable[..., object]) -> Source:
 
 def _refuse_generator(code: CodeType, parsed: _Parsed) -> None:
     if code.co_flags & (_COROUTINE | _ASYNC_GENERATOR):
-        kind = "is an async function"
+        kind, advice = "is an async function", "use a plain 'def'"
     elif code.co_flags & _GENERATOR:
-        kind = "is a generator: it uses 'yield'"
+        kind = "is a generator (it uses 'yield')"
+        advice = "write the values to an array argument, or return a tuple"
     else:
         return
     node = parsed.node
     span = Span(code.co_filename, node.lineno, node.col_offset, node.lineno, node.col_offset + 3)
     raise UnsupportedSyntaxError(
-        f"{span}: {code.co_name} {kind}, which kernels cannot",
+        f"{span}: {code.co_name} {kind}, which kernels cannot be",
         span=span,
         detail=describe(span, parsed.lines, ()),
-        help="write the values to an array argument, or return a tuple",
+        help=advice,
     )
 
 

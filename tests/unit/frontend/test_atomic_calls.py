@@ -8,6 +8,7 @@ from pygpulib.jit import types
 from pygpulib.jit.frontend.compile import compile_function
 from pygpulib.jit.intrinsics.atomics import atomic
 from pygpulib.jit.options import CompileOptions
+from tests.helpers.kernels import compile_for
 
 FROZEN = np.arange(3)
 
@@ -66,6 +67,25 @@ def without_a_value(a, b, z):
 
 def swap_without_a_value(a, b, z):
     atomic.cas(b, 0, 1)
+
+
+def on_other_elements(a):
+    atomic.add(a, 0, 1)
+
+
+def test_elements_that_are_no_numbers_are_refused():
+    pair = np.dtype([("x", np.int32), ("y", np.float32)])
+    for dtype, title, advice in (
+        ("M8[s]", "datetime64[s]", "pass array.view(numpy.int64)"),
+        ("m8[D]", "timedelta64[D]", "pass array.view(numpy.int64)"),
+        (pair, "Record(x: int32, y: float32)", "change one field"),
+        ("S3", "S3", "use an array of another dtype"),
+        ("?", "bool", "use an array of another dtype"),
+    ):
+        with pytest.raises(KernelTypeError) as caught:
+            compile_for(on_other_elements, np.zeros(2, dtype))
+        assert f"cuda.atomic.add does not take an array of {title}" in caught.value.problem
+        assert caught.value.help.startswith(advice)
 
 
 def misspelt(a, b, z):

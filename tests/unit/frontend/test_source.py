@@ -233,23 +233,27 @@ async def async_generator(x):
 
 
 @pytest.mark.parametrize(
-    ("function", "kind"),
+    ("function", "kind", "advice"),
     [
-        (coroutine, "is an async function"),
-        (generator, "is a generator: it uses 'yield'"),
-        (async_generator, "is an async function"),
+        (coroutine, "is an async function", "use a plain 'def'"),
+        (
+            generator,
+            "is a generator (it uses 'yield')",
+            "write the values to an array argument, or return a tuple",
+        ),
+        (async_generator, "is an async function", "use a plain 'def'"),
     ],
 )
-def test_generators_and_coroutines_are_refused(function, kind):
+def test_generators_and_coroutines_are_refused(function, kind, advice):
     with pytest.raises(UnsupportedSyntaxError) as caught:
         load(function)
     line = function.__code__.co_firstlineno
     text = linecache.getline(__file__, line).rstrip()
     assert str(caught.value).splitlines() == [
-        f"{__file__}:{line}: {function.__name__} {kind}, which kernels cannot",
+        f"{__file__}:{line}: {function.__name__} {kind}, which kernels cannot be",
         f"{line:>5} | {text}",
         "      | ^^^",
-        "help: write the values to an array argument, or return a tuple",
+        f"help: {advice}",
     ]
     assert caught.value.span.line == line
 
