@@ -3,6 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
+from pygpulib.core.device import current_driver
 from pygpulib.core.dtypes import ALL_DTYPES
 
 DTYPES = [row.name for row in ALL_DTYPES]
@@ -21,6 +22,12 @@ def host_layout(device):
     """Return a host array laid out like a device array; its elements are not to be used."""
     nothing = np.zeros(0, device.dtype)
     return np.lib.stride_tricks.as_strided(nothing, device.shape, device.strides)
+
+
+def default_stream():
+    """Return what the array interface says of arrays without a stream of their own."""
+    # On the processor they are always ready; on GPUs they are in the order of CUDA's stream 1.
+    return None if current_driver().name == "cpu" else 1
 
 
 @st.composite

@@ -23,7 +23,7 @@ from pygpulib.errors import (
     ShapeError,
     UnsupportedFeatureError,
 )
-from tests.helpers.arrays import DTYPES, layouts
+from tests.helpers.arrays import DTYPES, default_stream, layouts
 
 
 class Foreign:
@@ -67,7 +67,7 @@ def test_the_interface_follows_the_protocol():
         "strides": None,
         "typestr": np.dtype(np.int16).str,
         "data": (device.address, False),
-        "stream": None,
+        "stream": default_stream(),
         "version": 3,
     }
     assert device.T.__cuda_array_interface__["strides"] == (2, 6)
@@ -206,6 +206,7 @@ def test_waiting_can_be_switched_off(driver, monkeypatch):
     assert shared.buffer.readiness is None
 
 
+@pytest.mark.cpu_only("GPUs show all their memory to other libraries")
 def test_where_cuda_is_installed_host_memory_is_not_shown_as_a_gpu_s(monkeypatch):
     device = to_device([1])
     foreign = Foreign(device)

@@ -8,6 +8,7 @@ from pygpulib.core.creation import managed_array, mapped_array, mapped_array_lik
 from pygpulib.core.driver_cpu import CpuDriver
 from pygpulib.core.mapped import MappedArray
 from pygpulib.core.stream import create_stream
+from tests.helpers.arrays import default_stream
 
 CREATORS = [mapped_array, managed_array]
 
@@ -91,7 +92,7 @@ def test_other_libraries_see_memory_and_stream(create, monkeypatch):
         "stream": stream.handle,
         "version": 3,
     }
-    assert create(3).__cuda_array_interface__["stream"] is None
+    assert create(3).__cuda_array_interface__["stream"] == default_stream()
 
 
 @pytest.mark.cpu_only("GPUs show all their memory to other libraries")
