@@ -152,6 +152,13 @@ def _wheels(paths: Iterable[Path], name: str) -> list[Path]:
     return [p for p in paths if p.suffix == ".whl" and p.name.lower().split("-")[0] == plain]
 
 
+def _fits(wheel: Path) -> bool:
+    """Return whether a wheel is for the Python that runs this."""
+    *_, python, abi, _ = wheel.stem.split("-")
+    mine = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    return mine in python.split(".") or abi in ("none", "abi3")
+
+
 def unpack(wheels: Path | None, folder: Path) -> list[str]:
     """Unpack the packages that this machine lacks, and return what is missing still."""
     available = sorted(wheels.iterdir()) if wheels is not None and wheels.is_dir() else []
@@ -159,19 +166,29 @@ def unpack(wheels: Path | None, folder: Path) -> list[str]:
     missing = []
     for package in PACKAGES:
         version = found_version(package.name)
-        told = "" if version is None else _dotted(version)
-        if version is None or version < package.oldest:
-            told = told and f"{told} is too old; "
-            if found := _wheels(available, package.name):
-                with zipfile.ZipFile(found[-1]) as archive:
-                    archive.extractall(folder)
-                told += f"unpacked {found[-1].name}"
-            else:
-                wanted = f"{package.name} {_dotted(package.oldest)} or newer"
-                told += "missing" if package.is_needed else "missing; no comparison"
-                missing += [wanted] if package.is_needed else []
+        if version is not None and version >= package.oldest:
+            told = _dotted(version)
+        else:
+            told = "" if version is None else f"{_dotted(version)} is too old; "
+            found, reason = _unpack_one(_wheels(available, package.name), folder)
+            told += reason
+            if not found and package.is_needed:
+                missing.append(f"{package.name} {_dotted(package.oldest)} or newer")
+            elif not found:
+                told += "; no comparison"
         print(f"{package.name:<18}{told}")
     return missing
+
+
+def _unpack_one(wheels: list[Path], folder: Path) -> tuple[bool, str]:
+    """Unpack the newest wheel of a package; return whether there is one, and what to tell."""
+    if not wheels:
+        return False, "missing"
+    if not _fits(wheels[-1]):
+        return False, f"missing: {wheels[-1].name} is for another Python"
+    with zipfile.ZipFile(wheels[-1]) as archive:
+        archive.extractall(folder)
+    return True, f"unpacked {wheels[-1].name}"
 
 
 def main() -> int:

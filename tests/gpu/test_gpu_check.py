@@ -102,6 +102,14 @@ def test_packages_that_are_nowhere_are_named(tmp_path):
 
 
 @pytest.mark.usefixtures("few_packages")
+def test_packages_for_another_python_stay_packed(tmp_path, capsys):
+    write_wheel(tmp_path, "pytest", "b = 2")
+    (tmp_path / "no_such_thing-2.0-cp27-cp27mu-linux_x86_64.whl").touch()
+    assert packages.unpack(tmp_path, tmp_path / "made") == ["no-such-thing 1 or newer"]
+    assert "cp27mu-linux_x86_64.whl is for another Python" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("few_packages")
 def test_what_does_not_fit_is_not_taken_along(tmp_path, monkeypatch, capsys):
     sizes = {"no-such-thing>=1": 400, "numpy>=1": 4000, "pytest>=999": 500}
 

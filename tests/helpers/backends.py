@@ -11,6 +11,7 @@ import pytest
 
 from pygpulib.core.device import current_driver, use_driver
 from pygpulib.core.driver_cuda import CudaDriver
+from pygpulib.errors import NoDeviceError
 from tests.fakecuda.driver import FakeCuda
 
 if TYPE_CHECKING:
@@ -75,11 +76,15 @@ class RealGpu:
     """The GPU of this machine."""
 
     def __init__(self) -> None:
-        if current_driver().name != "cuda":
-            raise pytest.UsageError(
-                "--backend cuda needs a GPU, and there is none that works; "
-                "python -m pygpulib doctor tells why"
-            )
+        reason = "kernels of this process run on the processor"
+        try:
+            if current_driver().name == "cuda":
+                return
+        except NoDeviceError as error:
+            reason = str(error)
+        raise pytest.UsageError(
+            f"--backend cuda needs a GPU that works; python -m pygpulib doctor tells more\n{reason}"
+        )
 
     def check_test(self) -> Iterator[None]:
         """Run a test between the two parts, and wait for what it has left on the GPU."""
