@@ -12,7 +12,7 @@ import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
 
 # Compiling inside a property makes time limits per example meaningless. `quick` repeats the same
@@ -72,7 +72,24 @@ def _check_test(request: pytest.FixtureRequest) -> Iterator[None]:
     yield from gpu.check_test() if gpu else (None,)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _check_module(request: pytest.FixtureRequest) -> Iterator[None]:
-    gpu = request.config.stash.get(GPU, None)
-    yield from gpu.check_module() if gpu else (None,)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    if gpu := session.config.stash.get(GPU, None):
+        gpu.leftovers()  # what modules make when they are imported
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, object, object]:
+    """Let the last test of a module fail if the module leaves something on the GPU.
+
+    No fixture could do this, because the values of fixtures live longer than all of them.
+    """
+    result = yield
+    gpu = item.config.stash.get(GPU, None)
+    if gpu and (nextitem is None or nextitem.path != item.path) and (left := gpu.leftovers()):
+        report = pytest.TestReport(
+            item.nodeid, item.location, {}, "failed", "\n".join(left), "teardown"
+        )
+        item.ihook.pytest_runtest_logreport(report=report)
+    return result

@@ -33,6 +33,7 @@ class SimulatedGpu:
         self.fake = self._stack.enter_context(FakeCuda(deferred=deferred))
         self.driver = CudaDriver()
         self._stack.enter_context(use_driver(self.driver))
+        self._known: set[str] = set()
 
     def check_test(self) -> Iterator[None]:
         """Run a test between the two parts, and complain about what it did to the driver."""
@@ -49,21 +50,16 @@ class SimulatedGpu:
         fake.revive()
         assert wrong == [], "\n".join(wrong)
 
-    def check_module(self) -> Iterator[None]:
-        """Run a module's tests between the two parts, and complain about what they left."""
-        before = self._alive()
-        yield
+    def leftovers(self) -> list[str]:
+        """Describe what is still allocated or alive, and was not when this was last asked."""
         gc.collect()
-        left = sorted(self._alive() - before)
         # What lives now is not looked at again: the next collections are quick.
         gc.freeze()
-        assert left == [], "\n".join(left)
-
-    def _alive(self) -> set[str]:
         # The package keeps events to use them again, and one stream of its own per device.
         own = ("event", "non-blocking stream")
-        found = self.fake.leaks(cached=False)
-        return {thing for thing in found if not thing.startswith(own)}
+        alive = {thing for thing in self.fake.leaks(cached=False) if not thing.startswith(own)}
+        left, self._known = sorted(alive - self._known), alive
+        return left
 
     def close(self) -> None:
         """Put the back end back that was in use before."""
@@ -91,9 +87,9 @@ class RealGpu:
         yield
         current_driver().synchronize()
 
-    def check_module(self) -> Iterator[None]:
-        """Run a module's tests."""
-        yield
+    def leftovers(self) -> list[str]:
+        """Return nothing: a real driver does not tell."""
+        return []
 
     def close(self) -> None:
         """Leave the GPU to the process."""
