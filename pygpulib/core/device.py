@@ -95,7 +95,8 @@ class Device:
             self.driver.synchronize()
 
     def reset(self) -> None:
-        """Return cached memory to the system; arrays in use stay valid."""
+        """Wait for all work and return cached memory to the system; arrays in use stay valid."""
+        self.synchronize()
         self.driver.trim()
 
     def __getattr__(self, name: str) -> int:
