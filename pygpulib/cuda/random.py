@@ -6,6 +6,7 @@ functions ``philox_...`` need no states: a number depends on a seed, an index an
 
 from __future__ import annotations
 
+from operator import index
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from pygpulib.core.array import ndarray
 from pygpulib.core.creation import device_array, to_device
 from pygpulib.cuda.decorators import jit
-from pygpulib.errors import ArgumentError, DTypeError
+from pygpulib.errors import ArgumentError, ArgumentTypeError, DTypeError
 from pygpulib.jit.elements import element_of
 from pygpulib.jit.intrinsics.random.jumps import first_states, jump_tables
 from pygpulib.jit.intrinsics.random.philox import (
@@ -76,6 +77,8 @@ def create_xoroshiro128p_states(
 
     Raises
     ------
+    ArgumentTypeError
+        If a number is no integer.
     ArgumentError
         If a number is negative.
 
@@ -84,6 +87,7 @@ def create_xoroshiro128p_states(
     >>> create_xoroshiro128p_states(2, seed=1).copy_to_host()["s0"]
     array([10451216379200822465,  8341117667364343960], dtype=uint64)
     """
+    n = _whole("n", n)
     if n < 0:
         raise ArgumentError(f"the argument n is {n}", detail="expected a number of states")
     states = device_array(n, xoroshiro128p_dtype, stream=stream)
@@ -109,6 +113,8 @@ def init_xoroshiro128p_states(
 
     Raises
     ------
+    ArgumentTypeError
+        If a number is no integer.
     DTypeError
         If the array is of another dtype.
     ArgumentError
@@ -119,6 +125,7 @@ def init_xoroshiro128p_states(
             f"the argument states is an array of dtype {states.dtype}",
             detail=f"expected xoroshiro128p_dtype, which is {xoroshiro128p_dtype}",
         )
+    seed, subsequence_start = _whole("seed", seed), _whole("subsequence_start", subsequence_start)
     if states.ndim != 1 or subsequence_start < 0:
         raise ArgumentError(
             f"states of {states.ndim} axes are to start with the sequence {subsequence_start}",
@@ -127,11 +134,23 @@ def init_xoroshiro128p_states(
     count = min(states.size, _STRIDE)
     if not count:
         return
-    words = first_states(count, int(seed) % (1 << 64), int(subsequence_start))
+    words = first_states(count, seed % (1 << 64), subsequence_start)
     states.setitem(slice(count), words.view(xoroshiro128p_dtype).reshape(count), stream)
     if states.size > count:
         tables = to_device(jump_tables(_STRIDE_EXPONENT), stream=stream)
         _go_on[_STRIDE // _BLOCK, _BLOCK, stream](states, tables)
+
+
+def _whole(name: str, value: int) -> int:
+    """Return an argument as an integer."""
+    try:
+        return index(value)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"the argument {name} is {value!r}",
+            detail="expected an integer",
+            help="convert it with int(...)",
+        ) from None
 
 
 @jit

@@ -62,6 +62,9 @@ class Specialization:
     function: ir.Function
     compiled: CompiledKernel
 
+    def __repr__(self) -> str:
+        return f"<{self.function.name} compiled for ({', '.join(map(str, self.parameter_types))})>"
+
     @property
     def argument_types(self) -> TypeList:
         """The parameter types, under numba's name."""

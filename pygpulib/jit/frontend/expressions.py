@@ -257,15 +257,8 @@ def subscript(ctx: Context, operand: Operand, index: Operand, node: ast.AST) -> 
 
 
 def _slice(ctx: Context, node: ast.Slice) -> Operand:
-    return make_slice(
-        ctx,
-        [None if part is None else evaluate(ctx, part) for part in _slice_parts(node)],
-        node,
-    )
-
-
-def _slice_parts(node: ast.Slice) -> tuple[ast.expr | None, ...]:
-    return (node.lower, node.upper, node.step)
+    parts = (node.lower, node.upper, node.step)
+    return make_slice(ctx, [None if one is None else evaluate(ctx, one) for one in parts], node)
 
 
 def make_slice(ctx: Context, parts: list[Operand | None], node: ast.AST) -> Slice:

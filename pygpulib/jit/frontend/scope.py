@@ -93,7 +93,7 @@ def _visible_names(ctx: Context) -> Iterator[str]:
 def _suggest(name: str, names: Iterable[str]) -> str:
     import difflib
 
-    if hasattr(math, name):
+    if hasattr(math, name) and not name.startswith("_"):
         return f"write math.{name}, with 'import math' at the top of the file"
     close = difflib.get_close_matches(name, set(names), n=1)
     if close:

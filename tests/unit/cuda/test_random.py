@@ -9,7 +9,7 @@ import pytest
 
 from pygpulib import cuda
 from pygpulib.cuda import random
-from pygpulib.errors import ArgumentError, DTypeError
+from pygpulib.errors import ArgumentError, ArgumentTypeError, DTypeError
 from pygpulib.jit.intrinsics.random import jumps
 
 WORD = (1 << 64) - 1
@@ -136,8 +136,11 @@ def test_the_numbers_drawn():
     units = (drawn >> np.uint64(11)) * 2.0**-53
     assert (uniforms[:, 0] == units[:, 1]).all()
     assert (singles[:, 0] == units[:, 2].astype(np.float32)).all()
-    normal = np.sqrt(-2 * np.log(units[:, 3])) * np.cos(2 * math.pi * units[:, 4])
-    np.testing.assert_allclose(uniforms[:, 1], normal, rtol=1e-14, atol=1e-15)
+    # Numba makes these of float32 numbers, too.
+    radius, angle = units[:, 3].astype(np.float32), units[:, 4].astype(np.float32)
+    logarithm = np.log(radius.astype(float))
+    normal = np.sqrt(-2 * logarithm) * np.cos(2 * math.pi * angle.astype(float))
+    np.testing.assert_allclose(uniforms[:, 1], normal, rtol=1e-7, atol=1e-8)
     radius, angle = units[:, 5].astype(np.float32), units[:, 6].astype(np.float32)
     turn = np.float32(2 * math.pi) * angle
     normal = np.sqrt(-2 * np.log(radius.astype(float))) * np.cos(turn.astype(float))
@@ -232,3 +235,11 @@ def test_distributions_of_philox():
     assert (again == whole).all()
     draw_philox[count // 64 + 1, 64](2**40 + 2, uniforms, singles, again)
     assert (again != whole).mean() > 0.8
+
+
+@pytest.mark.parametrize("arguments", [(2.5, 1), (2, "a"), (2, 1.5), (2, 1, None)])
+def test_arguments_that_are_no_integers(arguments):
+    with pytest.raises(ArgumentTypeError, match="expected an integer\nhelp: convert") as caught:
+        random.create_xoroshiro128p_states(*arguments)
+    (wrong,) = (one for one in arguments if not isinstance(one, int))
+    assert caught.value.problem.endswith(f" is {wrong!r}")

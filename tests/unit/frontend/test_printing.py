@@ -1,6 +1,6 @@
 """What ``print`` writes, against CPython printing the same."""
 
-# ruff: noqa: FURB105, T201, UP030, UP031, UP032
+# ruff: noqa: FURB105, T201, UP031, UP032
 
 import contextlib
 import enum
@@ -135,7 +135,7 @@ def test_format():
     def kernel(i, x, truth):
         print("{} {} {}".format(i, x, truth), "{1:>6}|{0:.3f}|{0!r:>20}".format(x, i))
         print("{n:05d} {{}} {x:e} {}".format("a", n=i, x=x))
-        print("{0} {0} {2}".format(*(i, x, truth)), "".format(), "no holes".format(i))
+        print("{0} {0} {2}".format(*(i, x, truth)), "".format())
 
     printed(kernel, 1, 1, 42, 1234.5678, True)
     printed_by_cpu(kernel, 1, 1, -3, 0.1, False)

@@ -39,6 +39,7 @@ def test_overloads(kernel):
         "none(array(int64, 1d, C), int64)",
     ]
     found = kernel.overloads[SINGLE]
+    assert repr(found) == f"<{kernel.__name__} compiled for ({', '.join(map(str, SINGLE))})>"
     assert found.signature.parameters == found.argument_types == SINGLE
     assert found.entry_name == "scale"
     # A copy: the kernel's own cannot be changed through it.

@@ -132,6 +132,9 @@ def xoroshiro128p_normal_float32(states: States, index: Whole) -> Single:
 def xoroshiro128p_normal_float64(states: States, index: Whole) -> Double:
     """Return a float64 of mean 0 and variance 1 (Box and Muller), and advance a state twice.
 
+    As numba's, it is computed from two uniform float32, so that there are no more than 2**48
+    different numbers; :func:`philox_normal` uses all bits.
+
     Parameters
     ----------
     states : 1-d array of xoroshiro128p_dtype
@@ -139,6 +142,6 @@ def xoroshiro128p_normal_float64(states: States, index: Whole) -> Double:
     index : int
         Which of them.
     """
-    radius = xoroshiro128p_uniform_float64(states, index)
-    angle = xoroshiro128p_uniform_float64(states, index)
+    radius = xoroshiro128p_uniform_float32(states, index)
+    angle = xoroshiro128p_uniform_float32(states, index)
     return math.sqrt(-2.0 * math.log(radius)) * math.cos(_TWO_PI * angle)
