@@ -145,8 +145,10 @@ def _unit_of_four_draws(convert: Function) -> Function:
 
 @cache
 def _kernels(method: Method) -> Kernels:
-    unit = _make_unit(FROM_BITS[method])
-    return make_kernels(Family(_load, _store, unit, _STREAMS, _VALUES, True))
+    conversion = FROM_BITS[method]
+    takes_two_blocks = conversion.draws > conversion.values
+    unit = _make_unit(conversion)
+    return make_kernels(Family(_load, _store, unit, _STREAMS, _VALUES, True, takes_two_blocks))
 
 
 class PhiloxEngine(InterleavedEngine):

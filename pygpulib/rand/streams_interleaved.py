@@ -29,10 +29,13 @@ if TYPE_CHECKING:
     from pygpulib.rand.kinds import Kind
     from pygpulib.rand.request import Request
 
-# Threads of a block: a vector of 32-bit numbers.
-_THREADS = 16
+# Threads of a block for whole rows, for a part of a row, and for rows of many 64-bit numbers at a
+# time: as many as the vector registers take.
+_THREADS = 32
+_SPAN_THREADS = 16
+_WIDE_THREADS = 16
 # Rows for which the state of a stream stays in registers.
-_ROWS = 32
+_ROWS = 16
 # So many values are not worth the help of another thread.
 _SMALL = 1024
 # From so many rows on it pays to align them.
@@ -58,6 +61,8 @@ class Family:
         Values of a unit: 1, 2 or 4.
     resumes : bool
         Whether a call may begin within a unit, and leave a unit before its end.
+    is_wide : bool
+        Whether a unit computes with many 64-bit numbers at a time.
     """
 
     load: Function
@@ -66,6 +71,7 @@ class Family:
     streams: int
     values: int
     resumes: bool
+    is_wide: bool = False
 
 
 @record
@@ -84,6 +90,8 @@ class Kernels:
         Values of a row.
     blocks : int
         Blocks that share the streams.
+    threads : int
+        Threads of a block for whole rows.
     """
 
     rows: Kernel
@@ -92,6 +100,7 @@ class Kernels:
     scale: int
     row: int
     blocks: int
+    threads: int
 
 
 # ----------------------------------------------------------------------------------- the kernels
@@ -199,6 +208,7 @@ def make_kernels(family: Family) -> Kernels:
         1 if family.resumes else family.values,
         family.streams * family.values,
         min(64, family.streams // 128),
+        _WIDE_THREADS if family.is_wide else _THREADS,
     )
 
 
@@ -294,7 +304,7 @@ class InterleavedEngine(BaseEngine):
         """Write the values from `begin` to `end` of a row."""
         kernels, given = self._kernels, self._parameters
         blocks = 1 if end - begin <= _SMALL else kernels.blocks
-        kernels.span[blocks, _THREADS](
+        kernels.span[blocks, _SPAN_THREADS](
             self._states, out, at, begin, end, given.a, given.b, given.table, given.aliases
         )
 
@@ -329,7 +339,7 @@ class InterleavedEngine(BaseEngine):
         assert states is not None
         if rotation:
             states[:, streams : streams + rotation] = states[:, :rotation]
-        kernels.rows[kernels.blocks, _THREADS](
+        kernels.rows[kernels.blocks, kernels.threads](
             states, out, start - begin, rotation, rows,
             given.a, given.b, given.table, given.aliases,
         )  # fmt: skip
