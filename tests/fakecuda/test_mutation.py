@@ -83,7 +83,6 @@ def test_checks_notice_most_changes(name):
 def test_checks_notice_changes_of_all_kernels(name):
     outcome = examine(CASES[name], most=100)
     share = outcome.caught.total() / outcome.total
-    # Nothing but its own fairness tells whether a grid waits.
-    assert share >= (0.5 if name == "grid_barrier" else 0.75), "\n".join(
-        map(str, outcome.survivors)
-    )
+    # After the last barrier of a grid, much of what it does makes no difference.
+    least = 0.65 if name == "grid_barrier" else 0.75
+    assert share >= least, "\n".join(map(str, outcome.survivors))

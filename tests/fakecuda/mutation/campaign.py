@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # A changed loop may never end; this is several times what the right kernels take.
 _MAX_STEPS = 20_000
 # Threads that run together hide that they do not wait for each other.
-_SCHEDULES = ("lockstep", "shuffled")
+_SCHEDULES = ("lockstep", "shuffled", "shuffled")
 
 
 class _Driver(CudaDriver):
@@ -113,7 +113,7 @@ def _run(check: Check, replacement: str | None) -> tuple[str | None, list[str]]:
             warnings.simplefilter("error")
             try:
                 for seed, schedule in enumerate(_SCHEDULES):
-                    fake.launch_options["schedule"] = schedule
+                    fake.launch_options.update(schedule=schedule, seed=seed)
                     check(np.random.default_rng(seed))
             except DeviceLostError as error:
                 noticed = STATUS_NAMES[error.code]

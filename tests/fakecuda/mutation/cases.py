@@ -247,11 +247,12 @@ def reduction_kernel(x, out):
 
 @case
 def reduction(rng):
-    x = rng.integers(-999, 999, int(rng.choice([90, 200, 300]))).astype("f8")
-    x_after, out = run(reduction_kernel, 2, 64, x, np.zeros(2))
-    same(x_after, x)
-    block = np.arange(x.size) // 64 % 2
-    same(out, np.array([x[block == 0].sum(), x[block == 1].sum()]))
+    for size in (int(rng.integers(65, 90)), int(rng.integers(200, 300))):
+        x = rng.integers(-999, 999, size).astype("f8")
+        x_after, out = run(reduction_kernel, 2, 64, x, np.zeros(2))
+        same(x_after, x)
+        block = np.arange(x.size) // 64 % 2
+        same(out, np.array([x[block == 0].sum(), x[block == 1].sum()]))
 
 
 @cuda.jit
@@ -365,26 +366,38 @@ def dynamic_shared(rng):
 
 
 @cuda.jit
-def grid_kernel(a, b):
+def grid_kernel(a, b, delays, waste):
     grid = cg.this_grid()
     i = cuda.grid(1)
-    for _ in range(3):
-        if i < a.size:
-            b[i] = a[i] + a[(i + 1) % a.size]
+    last = cuda.blockIdx.x == cuda.gridDim.x - 1
+    for step in range(3):
+        if step == 2 and last:
+            return  # what ends need not be waited for
+        for _ in range(delays[cuda.blockIdx.x, 2 * step]):
+            cuda.atomic.add(waste, i, 1)
+        # Every element depends on another block's.
+        b[i] = a[i] + a[(i + cuda.blockDim.x) % a.size]
         grid.sync()
-        if i < a.size:
-            a[i] = b[i]
+        for _ in range(delays[cuda.blockIdx.x, 2 * step + 1]):
+            cuda.atomic.add(waste, i, 1)
+        a[i] = b[i]
         grid.sync()
 
 
 @case
 def grid_barrier(rng):
-    a = rng.integers(0, 99, int(rng.integers(33, 64)))
+    blocks, threads = int(rng.integers(3, 6)), int(rng.choice([8, 16, 40]))
+    a = rng.integers(-(1 << 50), 1 << 50, blocks * threads)
+    delays = np.where(rng.random((blocks, 6)) < 0.5, rng.integers(0, 40, (blocks, 6)), 0)
     expected = a.copy()
-    for _ in range(3):
-        expected = expected + np.roll(expected, -1)
-    after, _ = run(grid_kernel, 2, 32, a, np.zeros_like(a))
+    for step in range(3):
+        kept = (blocks - 1) * threads if step == 2 else a.size
+        expected[:kept] = (expected + np.roll(expected, -threads))[:kept]
+    waste = rng.integers(0, 9, a.size).astype("i4")
+    after, _, _, wasted = run(grid_kernel, blocks, threads, a, np.zeros_like(a), delays, waste)
     same(after, expected)
+    delays[-1, 4:] = 0
+    same(wasted, (waste + np.repeat(delays.sum(axis=1), threads)).astype("i4"))
 
 
 # ------------------------------------------------------------------------------------- reports
