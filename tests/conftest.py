@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # `--hypothesis-profile=fuzz` searches.
 settings.register_profile("quick", max_examples=25, derandomize=True, deadline=None, database=None)
 settings.register_profile("fuzz", max_examples=2000, deadline=None, print_blob=True)
+settings.register_profile("interpreted", settings.get_profile("quick"), max_examples=8)
 settings.load_profile("quick")
 
 
@@ -51,6 +52,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     elif name != "cpu":
         from tests.helpers.backends import SimulatedGpu
 
+        if session.config.getoption("hypothesis_profile") is None:
+            settings.load_profile("interpreted")
         session.config.stash[GPU] = SimulatedGpu(deferred=name == "fakecuda-deferred")
 
 

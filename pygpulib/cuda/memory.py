@@ -69,10 +69,9 @@ def pinned(*arylist: HostArray) -> Iterator[None]:
     ...     device = to_device(host)
     """
     _require_host_arrays(arylist)
-    # Mapped memory is pinned; it stays so as long as the device arrays live.
-    arrays = [map_host(array) for array in arylist]
-    yield
-    del arrays
+    # Mapped memory is pinned.
+    with _mapping(arylist, 0):
+        yield
 
 
 @contextmanager
@@ -105,11 +104,19 @@ def mapped(*arylist: HostArray, stream: StreamLike = 0) -> Iterator[ndarray | li
     array([0., 7.])
     """
     _require_host_arrays(arylist)
-    arrays = [map_host(array, stream) for array in arylist]
-    try:
+    with _mapping(arylist, stream) as arrays:
         yield arrays[0] if len(arrays) == 1 else arrays
+
+
+@contextmanager
+def _mapping(arylist: tuple[HostArray, ...], stream: StreamLike) -> Iterator[list[ndarray]]:
+    arrays: list[ndarray] = []
+    try:
+        arrays.extend(map_host(host, stream) for host in arylist)
+        yield arrays
     finally:
-        # What the caller still has must not keep the memory from being mapped again.
+        # What the caller still has must not keep the memory from being mapped again, and memory
+        # that is mapped is not memory to be given back later.
         for array in arrays:
             close = getattr(array.buffer.owner, "close", None)
             if close is not None:

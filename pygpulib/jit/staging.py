@@ -51,6 +51,7 @@ class Staging:
         self._copies_all = copies_all
         self._copies: dict[_Key, tuple[np.ndarray[Any, Any], ndarray]] = {}
         self._filled: set[_Key] = set()
+        self._count = 0
 
     def replace_all(self, given: Sequence[object], values: Sequence[object]) -> list[object]:
         """Return the arguments with the host memory copied to the device that has to be.
@@ -66,10 +67,10 @@ class Staging:
             self._lay_out(values)
         replaced = []
         for argument, value in zip(given, values, strict=True):
-            new = self._replace(value, is_read=not isinstance(argument, Out))
-            if new is not value and not isinstance(argument, HostArgument):
+            count = self._count
+            replaced.append(self._replace(value, is_read=not isinstance(argument, Out)))
+            if self._count > count and not isinstance(argument, HostArgument):
                 _warn_of_copies()
-            replaced.append(new)
         return replaced
 
     def _lay_out(self, values: Sequence[object]) -> None:
@@ -117,6 +118,7 @@ class Staging:
 
     def _copy(self, host: np.ndarray[Any, Any], is_read: bool) -> ndarray:
         key = _key(host)
+        self._count += 1
         if key not in self._copies:
             self._copies[key] = host, to_device(host, self._stream, copy=False)
         _, device = self._copies[key]

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pygpulib import cuda
+from tests.helpers.sizes import scaled
 from tests.helpers.ways import each_thread, run_interpreted, run_python
 
 SMALL_BLOCKS = list(itertools.product(range(1, 10), range(1, 5), range(1, 4)))
@@ -77,15 +78,16 @@ def test_large_grids_number_their_threads(grid, block):
     check_numbering(grid, block)
 
 
-def test_a_million_blocks():
+def test_very_many_blocks():
     @cuda.jit
     def mark(out):
         i = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
         out[i] += i % 251
 
+    count = scaled(1_000_000)
     for block in (1, 4):
-        out = np.zeros(1_000_000 * block, np.uint8)
-        mark[1_000_000, block](out)
+        out = np.zeros(count * block, np.uint8)
+        mark[count, block](out)
         np.testing.assert_array_equal(out, np.arange(len(out)) % 251)
 
 

@@ -327,3 +327,14 @@ def test_accesses_outside_of_shared_and_local_memory_are_faults():
         run_on_threads("ld.shared.u32 %value, [box+8];", before=".shared .align 4 .b8 box[8];")
     with pytest.raises(IllegalAddress, match="of local memory"):
         run_on_threads(".local .align 4 .b8 frame[16]; ld.local.u32 %value, [frame+16];")
+
+
+def test_a_vector_of_shared_memory_may_end_behind_its_last_element():
+    box = ".shared .align 16 .b8 box[12];"
+    first = "mov.b32 %value, 7; st.shared.u32 [box+8], %value;"
+    load = "ld.shared.v4.b32 {%r0, %r1, %value, %r2}, [box];"
+    assert (run_on_threads(f"{first} {load}", before=box) == 7).all()
+    with pytest.raises(IllegalAddress, match="4-byte access at offset 16 of shared memory"):
+        run_on_threads("ld.shared.v4.b32 {%r0, %r1, %value, %r2}, [box+16];", before=box)
+    with pytest.raises(IllegalAddress, match="16-byte access at offset 0 of shared memory"):
+        run_on_threads("st.shared.v4.b32 [box], {%r0, %r1, %value, %r2};", before=box)

@@ -79,15 +79,16 @@ class HostMemory:
         }
 
     def close(self) -> None:
-        """Give the memory back; the device must not use it after that."""
+        """Give the memory back at once; the device must not use it after that."""
         # Kernels and copies may still use it. The driver waits for them where it has to; where it
         # does not, namely for managed memory, `dispose` does.
         dispose, self._dispose = self._dispose, None
         if dispose is not None:
-            self._context.retirement.add(self._context.handle, dispose)
+            self._context.retirement.dispose_now(self._context.handle, dispose)
 
     def __del__(self) -> None:
-        self.close()
+        if self._dispose is not None:
+            self._context.retirement.add(self._context.handle, self._dispose)
 
 
 def allocate_pinned(library: Library, context: Context, size_bytes: int) -> NDArray[np.uint8]:

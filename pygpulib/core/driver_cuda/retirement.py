@@ -84,6 +84,11 @@ class Retirement:
         self._queue.append((context, dispose))
         self.work_off()
 
+    def dispose_now(self, context: int, dispose: Callable[[], None]) -> None:
+        """Give something back at once, even while giving back is paused; not for finalizers."""
+        with self.lock, self._inside(context):
+            dispose()
+
     def work_off(self) -> None:
         """Give back what is queued, unless this thread may not or another one is doing it."""
         while self._queue and self._may_work() and self.lock.acquire(blocking=False):

@@ -60,9 +60,12 @@ class Spaces:
     # ------------------------------------------------------------------------- resolving
 
     def resolve(
-        self, space: str, addresses: np.ndarray, size: int, lanes: Lanes
+        self, space: str, addresses: np.ndarray, size: int, lanes: Lanes, *, first: int = 0
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Check accesses of `size` bytes; return the bytes of the space and the offsets in it."""
+        """Check accesses of `size` bytes; return the bytes of the space and the offsets in it.
+
+        Only the `first` bytes need be inside of shared memory, by default all.
+        """
         if size > 1:
             odd = addresses & np.uint64(size - 1)
             if odd.any():
@@ -72,7 +75,7 @@ class Spaces:
                 )
         match space:
             case "shared":
-                return self._in_shared(addresses, size, lanes)
+                return self._in_shared(addresses, size, lanes, first or size)
             case "local":
                 self._check_limit("local", addresses, size, self.local_stride, lanes)
                 base = lanes.numbers * self.local_stride
@@ -89,9 +92,12 @@ class Spaces:
         return self.memory.bytes, (addresses - np.uint64(self.memory.base)).view(np.int64)
 
     def _in_shared(
-        self, addresses: np.ndarray, size: int, lanes: Lanes
+        self, addresses: np.ndarray, size: int, lanes: Lanes, first: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        self._check_limit("shared", addresses, size, self.shared_bytes, lanes)
+        # Compilers load whole vectors, of which the last elements may lie behind the end: there
+        # is memory up to the next multiple of 16 bytes, and nobody uses what is loaded.
+        self._check_limit("shared", addresses, first, self.shared_bytes, lanes)
+        self._check_limit("shared", addresses, size, self.shared_stride, lanes)
         if self.geometry.blocks == 1:
             return self.shared, addresses.astype(np.int64)
         base = lanes.pick(self.geometry.block_of) * self.shared_stride
@@ -167,7 +173,7 @@ class Spaces:
     ) -> list[np.ndarray]:
         name, addresses, lanes, _ = piece
         size = raw.itemsize
-        data, offsets = self.resolve(name, addresses, size * count, lanes)
+        data, offsets = self.resolve(name, addresses, size * count, lanes, first=size)
         if name == "shared":
             self._note_shared_load(offsets, size * count, lanes)
         elements = data.view(raw)
@@ -197,6 +203,8 @@ class Spaces:
     def check_initialized(self) -> None:
         """From now on, refuse loads of shared memory that has not been written."""
         self.written = np.zeros(len(self.shared), bool)
+        if self.shared_stride:
+            self.written.reshape(-1, self.shared_stride)[:, self.shared_bytes :] = True
 
     def _note_shared_load(self, offsets: np.ndarray, size: int, lanes: Lanes) -> None:
         if self.races is not None:

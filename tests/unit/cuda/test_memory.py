@@ -32,6 +32,20 @@ def test_mapped_arrays_are_the_host_arrays():
     assert two[0, 1] == 6
 
 
+@pytest.mark.parametrize("context", [memory.pinned, memory.mapped])
+def test_an_array_can_be_pinned_again_and_again(context):
+    host = np.zeros(10)
+    for _ in range(2):
+        with context(host):
+            pass
+    with memory.defer_cleanup():
+        for _ in range(2):
+            with pytest.raises(KeyError), context(host):
+                raise KeyError
+        with context(host):
+            pass
+
+
 def test_defer_cleanup_reaches_the_driver():
     driver = NullDriver()
     with use_driver(driver), memory.defer_cleanup(), memory.defer_cleanup():

@@ -289,6 +289,7 @@ def test_copies_warn_where_that_is_wanted(fake_cuda, monkeypatch):
     )
     assert caught[0].filename == __file__
     add[1, 4](a, cuda.In(b))
+    add[1, 4](cuda.mapped_array(4), cuda.managed_array(4))
 
 
 def test_nothing_changes_on_the_processor():
