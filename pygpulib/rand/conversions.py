@@ -70,7 +70,7 @@ class Parameters:
     table : ndarray of float64
         Shares of an alias table, or cumulated probabilities.
     aliases : ndarray of uint32
-        The aliases.
+        The aliases, or where a search among cumulated probabilities begins.
     """
 
     a: float
@@ -119,7 +119,7 @@ def parameters_of(request: Request) -> Parameters:
             return Parameters(mean, math.sqrt(mean), _NO_TABLE, _NO_ALIASES)
         case Method.BINOMIAL:
             shift, sums = binomial.cumulative(int(request.parameters[0]), request.parameters[1])
-            return Parameters(float(shift), 0.0, sums, _NO_ALIASES)
+            return Parameters(float(shift), 0.0, sums, poisson.guide_to(sums))
         case _ if request.parameters:
             mean, sigma = request.parameters
             return Parameters(mean, sigma, _NO_TABLE, _NO_ALIASES)
@@ -188,8 +188,8 @@ def _poisson_normal(
 
 
 @device
-def _binomial(x: Value, y: Value, a: Value, _b: Value, table: Value, _aliases: Value) -> Value:
-    return (poisson.find_in_cumulative(dist.uniform_double(x, y), a, table),)
+def _binomial(x: Value, y: Value, a: Value, _b: Value, table: Value, guide: Value) -> Value:
+    return (poisson.find_in_cumulative(dist.uniform_double(x, y), a, table, guide),)
 
 
 FROM_BITS: Conversions = {

@@ -18,7 +18,7 @@ from pygpulib.jit.intrinsics.threads import blockDim, blockIdx, gridDim, threadI
 from pygpulib.rand.binomial import cumulative
 from pygpulib.rand.compiling import Value, kernel
 from pygpulib.rand.engine import BaseEngine
-from pygpulib.rand.poisson_tables import find_in_cumulative
+from pygpulib.rand.poisson_tables import find_in_cumulative, guide_to
 from pygpulib.rand.request import Distribution, Request, make_request
 
 if TYPE_CHECKING:
@@ -59,12 +59,12 @@ _MAX_BLOCKS = 1024
 
 
 @kernel
-def _invert(uniform: Value, shift: Value, sums: Value, out: Value) -> None:
+def _invert(uniform: Value, shift: Value, sums: Value, guide: Value, out: Value) -> None:
     """Write the quantiles of a discrete distribution for uniform numbers."""
     first = blockIdx.x * blockDim.x + threadIdx.x
     for i in range(first, out.size, gridDim.x * blockDim.x):
         place = np.uint64(i)
-        out[place] = find_in_cumulative(uniform[place], shift, sums)
+        out[place] = find_in_cumulative(uniform[place], shift, sums, guide)
 
 
 class CurandEngine(BaseEngine):
@@ -178,8 +178,8 @@ class CurandEngine(BaseEngine):
         self._generate(make_request(Distribution.UNIFORM, "float64"), uniform, stream)
         shift, sums = cumulative(int(request.parameters[0]), request.parameters[1])
         blocks = min(-(-out.size // _THREADS), _MAX_BLOCKS)
-        table = to_device(sums, stream=stream)
-        _invert[blocks, _THREADS, stream](uniform, float(shift), table, out)
+        table, guide = (to_device(each, stream=stream) for each in (sums, guide_to(sums)))
+        _invert[blocks, _THREADS, stream](uniform, float(shift), table, guide, out)
 
     def _generate(self, request: Request, out: ndarray, stream: int) -> None:
         """Call the library's function."""

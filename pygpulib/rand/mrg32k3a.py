@@ -177,8 +177,8 @@ def _poisson_table(z: Value, a: Value, _b: Value, table: Value, aliases: Value) 
 
 
 @device
-def _binomial(z: Value, a: Value, _b: Value, table: Value, _aliases: Value) -> Value:
-    return (poisson.find_in_cumulative(_double(z), a, table),)
+def _binomial(z: Value, a: Value, _b: Value, table: Value, guide: Value) -> Value:
+    return (poisson.find_in_cumulative(_double(z), a, table, guide),)
 
 
 @device

@@ -22,6 +22,9 @@ Doubles: TypeAlias = NDArray[np.float64]
 # More than what two float32 that should be the same may differ by, as a part of them.
 _LAST_BITS = 2.0**-19
 
+# How many parts of (0, 1] a search among cumulated probabilities tells apart.
+_PARTS = 1 << 12
+
 
 @record
 class AliasTable:
@@ -170,11 +173,30 @@ def round_one(polar: Value, is_second: Value, mean: Value, deviation: Value) -> 
     return second if is_second else first
 
 
+def guide_to(sums: Doubles) -> NDArray[np.uint32]:
+    """Return where :func:`find_in_cumulative` searches, for each of many parts of (0, 1].
+
+    Parameters
+    ----------
+    sums : ndarray
+        Cumulated probabilities.
+
+    Returns
+    -------
+    ndarray
+        The place where the numbers of each part begin; those of the last part end at the last
+        place.
+    """
+    places = np.searchsorted(sums, np.arange(_PARTS + 1) / _PARTS)
+    return np.minimum([*places, len(sums)], len(sums) - 1).astype(np.uint32)
+
+
 @device
-def find_in_cumulative(u: Value, shift: Value, sums: Value) -> Value:
+def find_in_cumulative(u: Value, shift: Value, sums: Value, guide: Value) -> Value:
     """Return the smallest number whose cumulated probability is not below a uniform float64."""
-    low = np.uint32(0)
-    high = np.uint32(sums.size - 1)
+    part = np.uint64(u * np.float64(_PARTS))
+    low = guide[part]
+    high = guide[part + np.uint64(1)]
     while low < high:
         middle = np.uint32((low + high) >> np.uint32(1))
         if sums[middle] < u:

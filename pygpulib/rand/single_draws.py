@@ -68,7 +68,7 @@ def parameters_of(method: Method, request: Request) -> Parameters:
             return Parameters(float(cells.shift), 0.0, cells.shares, cells.aliases)
         case Method.POISSON_INVERSION:
             shift, sums = poisson.cumulative(request.parameters[0])
-            return Parameters(float(shift), 0.0, sums, _NO_ALIASES)
+            return Parameters(float(shift), 0.0, sums, poisson.guide_to(sums))
         case Method.POISSON_NORMAL:
             mean = request.parameters[0]
             return Parameters(mean, math.sqrt(mean), _NO_TABLE, _NO_ALIASES)
@@ -155,11 +155,11 @@ def _make(
             lambda x, a, _b, t, k: poisson.draw_from_cells(chance(x), a, t, k)
         ),
         Method.POISSON_INVERSION: device(
-            lambda x, a, _b, t, _k: poisson.find_in_cumulative(chance(x), a, t)
+            lambda x, a, _b, t, k: poisson.find_in_cumulative(chance(x), a, t, k)
         ),
         Method.POISSON_NORMAL: device(lambda x, a, b, _t, _k: round_normal(normal_single(x), a, b)),
         Method.BINOMIAL: device(
-            lambda x, a, _b, t, _k: poisson.find_in_cumulative(uniform_double(x), a, t)
+            lambda x, a, _b, t, k: poisson.find_in_cumulative(uniform_double(x), a, t, k)
         ),
     }
 

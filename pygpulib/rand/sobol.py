@@ -78,17 +78,20 @@ def _kernel(kind: Kind, method: Method) -> Kernel:
             if (code >> np.uint64(bit)) & np.uint64(1):
                 point = word(point ^ directions[dimension, np.uint64(bit)])
         common = directions[dimension, np.uint64(_GROUP_BITS - 1)]
-        place = (begin << np.uint64(_GROUP_BITS)) + lane - before
+        start = (begin << np.uint64(_GROUP_BITS)) - before
         row = dimension * count
         while begin < end:
-            # Below 0 is far above the number of points.
-            if place < count:
+            # Whole groups need no comparison in each lane. Below 0 is far above all counts.
+            place = start + lane
+            if start < count and start + np.uint64(_GROUP) <= count:  # noqa: SIM114
+                out[row + place] = convert(point, a, b, table, aliases)
+            elif place < count:
                 out[row + place] = convert(point, a, b, table, aliases)
             group += np.uint64(1)
             # After the last index comes 0 again.
             changing = min(np.uint64(ffs(group)) + np.uint64(_GROUP_BITS - 1), np.uint64(last))
             point = word(point ^ directions[dimension, changing] ^ common)
-            place += np.uint64(_GROUP)
+            start += np.uint64(_GROUP)
             begin += np.uint64(1)
 
     return points
