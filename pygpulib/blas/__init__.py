@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pygpulib.blas.compat import Blas
 from pygpulib.blas.functions import make_function
+from pygpulib.blas.products import gemm
 from pygpulib.blas.rotations import rotg, rotmg
 
 amax = make_function("amax")
@@ -20,7 +21,6 @@ dot = make_function("dot")
 dotc = make_function("dotc")
 gbmv = make_function("gbmv")
 geam = make_function("geam")
-gemm = make_function("gemm")
 gemm3m = make_function("gemm3m")
 gemv = make_function("gemv")
 ger = make_function("ger")

@@ -8,6 +8,7 @@ import numpy as np
 
 from pygpulib.blas.fortran import FortranRoutine, find_address
 from pygpulib.blas.missing import REPLACEMENTS
+from pygpulib.blas.small import multiply_small
 from pygpulib.core.array import ndarray
 from pygpulib.errors import ArgumentError
 
@@ -26,6 +27,7 @@ class CpuEngine:
     """The `Engine` protocol over arrays of NumPy."""
 
     version = 131000
+    multiply_small = staticmethod(multiply_small)
 
     def __init__(self) -> None:
         self._entries: dict[tuple[str, str], Callable[[dict[str, Any]], Any]] = {}

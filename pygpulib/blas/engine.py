@@ -72,6 +72,17 @@ class Engine(Protocol):
         """Return a number, or an array without axes, as `run` takes it."""
         ...
 
+    def multiply_small(
+        self,
+        transa: object,
+        transb: object,
+        alpha: object,
+        a: Any,  # noqa: ANN401
+        b: Any,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401
+        """Return ``alpha op(A) op(B)`` where that can be had with little ado, or None."""
+        ...
+
     def run(self, routine: Routine, letter: str, values: dict[str, Any], stream: int) -> Any:  # noqa: ANN401
         """Do a routine of BLAS.
 

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 
+from pygpulib import cuda
 from pygpulib.blas.routines import DTYPES, FLAGS, Form
 
 MARK = 77.0
@@ -35,6 +36,16 @@ _VECTORS = {
 }
 MATRIX_LAYOUTS = (*_MATRICES, "unaligned")
 VECTOR_LAYOUTS = (*_VECTORS, "unaligned")
+
+
+def lay_out_on_device(values, layout):
+    """Return a device array of given values in a layout, and the memory around it."""
+    if layout == "unaligned":
+        layout = "strided"
+    _, parent = lay_out(values, layout)
+    table = _MATRICES if values.ndim == 2 else _VECTORS
+    memory = cuda.to_device(parent)
+    return table[layout][2](memory, *values.shape), memory
 
 
 def lay_out(values, layout):

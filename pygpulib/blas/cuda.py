@@ -1,0 +1,334 @@
+"""The CUDA back end: cuBLAS on arrays in device memory."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from pygpulib._bindings.cublas import MATH_MODES, POINTER_MODE_DEVICE, POINTER_MODE_HOST
+from pygpulib._record import record
+from pygpulib.blas import cuda_functions
+from pygpulib.blas.cuda_functions import ENUMS, WITHOUT_LONG, function_name
+from pygpulib.blas.layout import find_columns, find_increment
+from pygpulib.blas.routines import FLAGS, LETTERS, NUMBERS, ROUTINES
+from pygpulib.core.array import ndarray
+from pygpulib.core.creation import device_array, device_array_like
+from pygpulib.core.device import selected_ordinal
+from pygpulib.core.ordering import order_after
+from pygpulib.errors import ArgumentError, DeviceMismatchError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pygpulib.blas.engine import DType
+    from pygpulib.blas.routines import Routine
+    from pygpulib.core.driver import Driver, HostArray
+    from pygpulib.core.driver_cuda import CudaDriver
+    from pygpulib.core.layout import Shape
+
+_LARGEST_INT = 2**31 - 1
+# What NVIDIA recommends, the larger one from compute capability 9.0 on.
+_WORKSPACE_BYTES = 4 << 20
+_LARGE_WORKSPACE_BYTES = 32 << 20
+_MOST_WORKSPACES = 8
+
+
+@record
+class DeviceNumber:
+    """A number in device memory.
+
+    Attributes
+    ----------
+    array : ndarray
+        An array without axes.
+    """
+
+    array: ndarray
+
+
+class Handle:
+    """cuBLAS's state for one device in one thread.
+
+    Parameters
+    ----------
+    driver : CudaDriver
+        The back end; the device is current.
+    """
+
+    def __init__(self, driver: CudaDriver) -> None:
+        library = cuda_functions.open_cublas()
+        context = driver.contexts.current()
+        self.library = library
+        self.pointer = ctypes.c_void_p()
+        library.cublasCreate_v2(ctypes.byref(self.pointer))
+        self._workspaces: dict[int, ndarray] = {}
+        properties = driver.device_properties(context.ordinal)
+        is_large = properties.compute_capability >= (9, 0)
+        self._workspace_bytes = _LARGE_WORKSPACE_BYTES if is_large else _WORKSPACE_BYTES
+        self._stream: int | None = None
+        self._mode = POINTER_MODE_HOST
+        self._math = MATH_MODES["default"]
+        destroy = partial(library.cublasDestroy_v2, self.pointer)
+        # Finalizers must not call the library: it may wait for the device.
+        self._retire: Callable[[], None] = partial(context.retirement.add, context.handle, destroy)
+
+    def __del__(self) -> None:
+        retire = getattr(self, "_retire", None)
+        if retire is not None:
+            retire()
+
+    def use_stream(self, stream: int) -> None:
+        """Queue what follows on a stream, with a workspace that no other stream uses."""
+        if stream == self._stream:
+            return
+        self.library.cublasSetStream_v2(self.pointer, stream)
+        # A new stream makes cuBLAS forget the workspace.
+        workspace = self._workspaces.get(stream)
+        if workspace is None:
+            if len(self._workspaces) >= _MOST_WORKSPACES:
+                # Given back in the order of its stream.
+                del self._workspaces[next(iter(self._workspaces))]
+            workspace = device_array(self._workspace_bytes, np.uint8, stream=stream)
+            self._workspaces[stream] = workspace
+        self.library.cublasSetWorkspace_v2(self.pointer, workspace.address, workspace.size)
+        self._stream = stream
+
+    def use_numbers(self, mode: int) -> None:
+        """Say whether numbers are on the host or the device."""
+        if mode != self._mode:
+            self.library.cublasSetPointerMode_v2(self.pointer, mode)
+            self._mode = mode
+
+    def use_math(self, mode: str) -> None:
+        """Allow products of another precision."""
+        number = MATH_MODES[mode]
+        if number != self._math:
+            self.library.cublasSetMathMode(self.pointer, number)
+            self._math = number
+
+
+class CudaEngine:
+    """The `Engine` protocol over arrays in device memory.
+
+    Parameters
+    ----------
+    driver : CudaDriver
+        The back end.
+    """
+
+    def __init__(self, driver: CudaDriver) -> None:
+        self._driver = driver
+        self._threads = threading.local()
+        cuda_functions.open_cublas()
+
+    @property
+    def version(self) -> int:
+        """The version of the library."""
+        number = ctypes.c_int()
+        cuda_functions.open_cublas().cublasGetVersion_v2(None, ctypes.byref(number))
+        return number.value
+
+    @contextmanager
+    def handle(self, stream: int) -> Iterator[Handle]:
+        """Return a context in which the thread's handle queues work on a stream."""
+        ordinal = selected_ordinal()
+        handles: dict[int, Handle] = self._threads.__dict__.setdefault("handles", {})
+        context = self._driver.contexts.current()
+        if ordinal not in handles:
+            handles[ordinal] = Handle(self._driver)
+        found = handles[ordinal]
+        found.use_stream(stream)
+        if stream not in context.pending.own:
+            context.pending.prepare(stream)
+        yield found
+        context.pending.mark(stream)
+
+    # ------------------------------------------------------------------------------- arrays
+
+    def adopt(self, array: HostArray | ndarray, stream: int) -> ndarray:
+        """Return an array of this device; what is on the host is copied."""
+        if isinstance(array, ndarray):
+            if array.device_ordinal != selected_ordinal():
+                raise DeviceMismatchError(
+                    f"an array is on device {array.device_ordinal}",
+                    detail=f"the calling thread uses device {selected_ordinal()}",
+                    help="call cuda.select_device(...), or copy the array",
+                )
+            order_after([array.buffer], stream)
+            return array
+        made = device_array_like(array, stream)
+        made.copy_to_device(array, stream)
+        return made
+
+    def publish(self, native: ndarray, target: HostArray | ndarray, stream: int) -> None:
+        """Copy a result to the host, if that is where it belongs."""
+        if isinstance(target, ndarray):
+            return
+        native.copy_to_host(target, stream)
+        self._driver.synchronize_stream(stream)
+
+    def address(self, array: ndarray) -> int:
+        """Return the address of the first element."""
+        return array.address
+
+    def empty(self, shape: Shape, dtype: DType, order: str, stream: int) -> ndarray:
+        """Return a new array."""
+        return device_array(shape, dtype, order=order, stream=stream)
+
+    def copy(self, array: ndarray, dtype: DType, order: str, stream: int) -> ndarray:
+        """Return a packed copy of an array, converted."""
+        made = device_array(array.shape, dtype, order=order, stream=stream)
+        if array.dtype == dtype and array.ndim == 2 and array.size:
+            source = find_columns(array.shape, array.strides, array.itemsize)
+            if source is not None:
+                self._add(array, source.is_flipped, source.leading, made, order == "C", stream)
+                return made
+        made.setitem(..., array, stream)
+        return made
+
+    def _add(
+        self,
+        array: ndarray,
+        source_flipped: bool,
+        leading: int,
+        target: ndarray,
+        target_flipped: bool,
+        stream: int,
+        letter: str = "",
+        alpha: complex = 1.0,
+    ) -> None:
+        """Write ``alpha op(A)`` to an array, which the library does for both orientations."""
+        rows, columns = target.shape[::-1] if target_flipped else target.shape
+        number = self.number(alpha, array.dtype, False)
+        values = {
+            "transa": letter or ("N" if source_flipped == target_flipped else "T"),
+            "transb": "N",
+            "m": rows,
+            "n": columns,
+            "alpha": number,
+            "A": array.address,
+            "lda": leading,
+            "beta": self.number(0.0, array.dtype, False),
+            "B": target.address,
+            "ldb": max(rows, 1),
+            "C": target.address,
+            "ldc": max(rows, 1),
+        }
+        self.run(ROUTINES["geam"], LETTERS[array.dtype.name], values, stream)
+
+    def assign(self, target: ndarray, source: ndarray, stream: int) -> None:
+        """Copy between two arrays of the same shape and dtype."""
+        target.copy_to_device(source, stream)
+
+    def conjugate(self, array: ndarray, stream: int) -> ndarray:
+        """Return a new vector with conjugated elements: a row, transposed and conjugated."""
+        step = find_increment(array.shape, array.strides, array.itemsize)
+        source = array if step > 0 else self.copy(array, array.dtype, "C", stream)
+        made = device_array(array.shape, array.dtype, stream=stream)
+        column = made.reshape(-1, 1)
+        if array.size:
+            self._add(source, False, step if step > 0 else 1, column, False, stream, "C")
+        return made
+
+    def scale(self, array: ndarray, factor: Any, stream: int) -> None:  # noqa: ANN401
+        """Multiply an array in place; 0 makes zeros whatever it held."""
+        if isinstance(factor, ndarray):
+            factor = factor.item()
+        if not factor:
+            array.setitem(..., np.zeros((), array.dtype), stream)
+            return
+        made = self.copy(array, array.dtype, "F", stream)
+        values = {
+            "n": made.size,
+            "alpha": self.number(factor, array.dtype, False),
+            "x": made.address,
+            "incx": 1,
+        }
+        self.run(ROUTINES["scal"], LETTERS[array.dtype.name], values, stream)
+        self.assign(array, made, stream)
+
+    # ------------------------------------------------------------------------------ routines
+
+    def number(self, value: Any, dtype: DType, is_real: bool) -> Any:  # noqa: ANN401
+        """Return a number as memory that the library reads, on the host or the device."""
+        element = np.zeros(0, dtype).real.dtype if is_real else dtype
+        if isinstance(value, ndarray):
+            if value.dtype == element:
+                return DeviceNumber(value)
+            value = value.item()
+        return np.array(value, element)
+
+    def multiply_small(self, *_arguments: object) -> None:
+        """Return None: there is no short way."""
+        return
+
+    def run(self, routine: Routine, letter: str, values: dict[str, Any], stream: int) -> Any:  # noqa: ANN401
+        """Queue a routine; one that returns a number is waited for."""
+        is_long = any(abs(value) > _LARGEST_INT for value in _integers(routine, values))
+        if is_long and routine.name in WITHOUT_LONG:
+            raise ArgumentError(
+                f"{routine.name}: the arrays are too large for cuBLAS",
+                detail=f"sizes and distances go up to {_LARGEST_INT}",
+            )
+        numbers = {name: values[name] for name in NUMBERS if name in routine.native}
+        on_device = any(isinstance(number, DeviceNumber) for number in numbers.values())
+        if on_device:
+            numbers = {name: self._on_device(number, stream) for name, number in numbers.items()}
+        result = self._result(routine, letter, is_long)
+        arguments = []
+        for name in routine.native:
+            if name in FLAGS:
+                arguments.append(ENUMS[name][values[name]])
+            elif name in numbers:
+                arguments.append(_address_of(numbers[name]))
+            elif name == "result":
+                arguments.append(result.ctypes.data)
+            else:
+                arguments.append(values[name])
+        with self.handle(stream) as handle:
+            handle.use_numbers(POINTER_MODE_DEVICE if on_device else POINTER_MODE_HOST)
+            name = function_name(routine, letter, is_long)
+            getattr(handle.library, name)(handle.pointer, *arguments)
+        return result[()] if routine.returns_number else None
+
+    def _on_device(self, number: Any, stream: int) -> DeviceNumber:  # noqa: ANN401
+        if isinstance(number, DeviceNumber):
+            order_after([number.array.buffer], stream)
+            return number
+        made = device_array((), number.dtype, stream=stream)
+        made.copy_to_device(number, stream)
+        return DeviceNumber(made)
+
+    def _result(self, routine: Routine, letter: str, is_long: bool) -> np.ndarray[Any, Any]:
+        dtype = np.dtype({"S": "f4", "D": "f8", "C": "c8", "Z": "c16"}[letter])
+        if routine.name in ("amax", "amin"):
+            return np.zeros((), np.int64 if is_long else np.int32)
+        if routine.name in ("nrm2", "asum"):
+            return np.zeros((), np.zeros(0, dtype).real.dtype)
+        return np.zeros((), dtype)
+
+
+def _integers(routine: Routine, values: dict[str, Any]) -> Iterator[int]:
+    """Yield the sizes and distances among the arguments of a routine."""
+    arrays = {operand.name for operand in routine.operands}
+    for name in routine.native:
+        if name not in FLAGS and name not in NUMBERS and name not in arrays:
+            value = values.get(name)
+            if isinstance(value, int) and name != "param":
+                yield value
+
+
+def _address_of(number: Any) -> int:  # noqa: ANN401
+    if isinstance(number, DeviceNumber):
+        return number.array.address
+    return int(number.ctypes.data)
+
+
+def create(driver: Driver) -> CudaEngine:
+    """Return a new engine."""
+    return CudaEngine(cast("CudaDriver", driver))

@@ -1,0 +1,286 @@
+"""A cuBLAS on the fake driver: the true calls of ctypes, computed with formulas.
+
+Device memory of the fake driver is memory of the process under the same addresses. What a routine
+does is queued on the fake stream, and its arrays must lie in device memory.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import traceback
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pygpulib._bindings import cublas
+from pygpulib._bindings.library import Library
+from pygpulib.blas import cuda_functions
+from pygpulib.blas.cuda_functions import function_name, routine_functions
+from pygpulib.blas.routines import DTYPES, MIXED_ROUTINES, ROUTINES, Form
+from tests.helpers import blas_reference
+
+if TYPE_CHECKING:
+    import pytest
+
+    from tests.fakecuda.driver import FakeCuda
+
+LETTERS = {
+    "trans": {0: "N", 1: "T", 2: "C"},
+    "transa": {0: "N", 1: "T", 2: "C"},
+    "transb": {0: "N", 1: "T", 2: "C"},
+    "uplo": {0: "L", 1: "U"},
+    "side": {0: "L", 1: "R"},
+    "diag": {0: "N", 1: "U"},
+}
+NUMBERS = ("alpha", "beta", "c", "s")
+OTHERS = {
+    "cublasCreate_v2": "create",
+    "cublasDestroy_v2": "destroy",
+    "cublasGetVersion_v2": "tell_version",
+    "cublasSetStream_v2": "set_stream",
+    "cublasSetWorkspace_v2": "set_workspace",
+    "cublasSetPointerMode_v2": "set_pointer_mode",
+    "cublasSetMathMode": "set_math_mode",
+}
+NOT_INITIALIZED, INVALID_VALUE = 1, 7
+
+
+class RefusedError(Exception):
+    """A call that returns a status."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class State:
+    """What a handle holds."""
+
+    def __init__(self) -> None:
+        self.stream = 0
+        self.mode = 0
+        self.math = 0
+        self.workspace = 0
+
+
+class FakeCublas:
+    """Stands in for the open library.
+
+    Attributes
+    ----------
+    calls : list
+        Names and streams of the routines that were called.
+    """
+
+    _name = "libcublas.fake"
+
+    def __init__(self, driver: FakeCuda) -> None:
+        self.driver = driver
+        self.calls: list[tuple[str, int]] = []
+        self.states: dict[int, State] = {}
+        self.modes: list[int] = []
+        self._numbers = itertools.count(0x7000_0000, 0x10)
+        self._kept: dict[str, Any] = {}
+        self._routines = {
+            function_name(routine, letter, is_long): (routine, letter)
+            for routine in (*ROUTINES.values(), *MIXED_ROUTINES.values())
+            for letter in routine.names
+            for is_long in (False, True)
+        }
+        self._table = {**cublas.FUNCTIONS, **routine_functions()}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._kept:
+            if name not in self._table:
+                raise AttributeError(name)
+            types = self._table[name].arguments
+            prototype = ctypes.CFUNCTYPE(ctypes.c_int, *types)
+            self._kept[name] = prototype(self._entry(name))
+        return self._kept[name]
+
+    def _entry(self, name: str) -> Any:
+        def entry(*arguments: Any) -> int:
+            try:
+                with self.driver.system.lock:
+                    if name in self._routines:
+                        self._run(name, *arguments)
+                    else:
+                        getattr(self, OTHERS[name])(*arguments)
+            except RefusedError as refusal:
+                return refusal.status
+            except Exception:
+                self.driver.internal_errors.append(f"{name}: {traceback.format_exc()}")
+                return 14
+            return 0
+
+        return entry
+
+    def _state(self, handle: int | None) -> State:
+        if handle not in self.states:
+            raise RefusedError(NOT_INITIALIZED)
+        return self.states[handle]
+
+    # ------------------------------------------------------------------------------ handles
+
+    def create(self, handle: Any) -> None:
+        self.driver.system.current()
+        handle[0] = next(self._numbers)
+        self.states[handle[0]] = State()
+
+    def destroy(self, handle: int | None) -> None:
+        self._state(handle)
+        del self.states[handle]
+
+    def tell_version(self, handle: int | None, version: Any) -> None:
+        version[0] = 131000
+
+    def set_stream(self, handle: int | None, stream: int | None) -> None:
+        state = self._state(handle)
+        state.stream = stream or 0
+        state.workspace = 0
+
+    def set_workspace(self, handle: int | None, address: int, size: int) -> None:
+        # It may be memory that the stream has still to allocate.
+        assert self.driver.system.blocks.containing(address, size)
+        self._state(handle).workspace = address
+
+    def set_pointer_mode(self, handle: int | None, mode: int) -> None:
+        self._state(handle).mode = mode
+        self.modes.append(mode)
+
+    def set_math_mode(self, handle: int | None, mode: int) -> None:
+        self._state(handle).math = mode
+
+    # ----------------------------------------------------------------------------- routines
+
+    def _run(self, name: str, handle: int | None, *arguments: Any) -> None:
+        state = self._state(handle)
+        assert state.workspace, "the workspace was not set after the stream"
+        routine, letter = self._routines[name]
+        native = dict(zip(routine.native, arguments, strict=True))
+        on_device = state.mode == 1
+        self.calls.append((name, state.stream))
+        scalars = None if on_device else self._scalars(routine, letter, native)
+        stream = self.driver.system.stream(state.stream)
+
+        def run() -> None:
+            numbers = scalars or self._scalars(routine, letter, native, on_device=True)
+            self._compute(routine, letter, native, numbers)
+
+        work = self.driver.system.work.submit(stream, name, run)
+        if routine.returns_number:
+            self.driver.system.work.drain(work)
+
+    def _scalars(
+        self, routine: Any, letter: str, native: dict[str, Any], on_device: bool = False
+    ) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        dtype = np.dtype(DTYPES[letter])
+        for name, value in native.items():
+            if name in LETTERS:
+                if value not in LETTERS[name]:
+                    raise RefusedError(INVALID_VALUE)
+                found[name] = LETTERS[name][value]
+            elif name in NUMBERS:
+                is_real = name in routine.real_numbers
+                element = np.zeros(0, dtype).real.dtype if is_real else dtype
+                if on_device:
+                    self._check(value, element.itemsize)
+                found[name] = self._view(value, (1,), (element.itemsize,), element)[0].item()
+            elif name == "param":
+                found[name] = self._view(value, (5,), (dtype.itemsize,), dtype).copy()
+            elif name in ("m", "n", "k", "kl", "ku"):
+                if value < 0:
+                    raise RefusedError(INVALID_VALUE)
+                found[name] = value
+        return found
+
+    def _compute(
+        self, routine: Any, letter: str, native: dict[str, Any], values: dict[str, Any]
+    ) -> None:
+        dtype = np.dtype(DTYPES[letter])
+        views = {
+            operand.name: self._array(operand, native, values, dtype)
+            for operand in routine.operands
+        }
+        wide = "c16" if dtype.kind == "c" else "f8"
+        given = values | {name: view.astype(wide) for name, view in views.items()}
+        name = {"rscal": "scal", "rrot": "rot"}.get(routine.name, routine.name)
+        if routine.returns_number:
+            result = blas_reference.number(name, given) if given["n"] else 0
+            is_index = name in ("amax", "amin")
+            kind = np.zeros(0, dtype).real.dtype if name in ("nrm2", "asum") else dtype
+            kind = np.dtype(np.int32) if is_index else kind
+            self._view(native["result"], (1,), (8,), kind)[0] = result + is_index
+            return
+        for target, made in blas_reference.outputs(name, given).items():
+            views[target][...] = made
+
+    def _array(
+        self, operand: Any, native: dict[str, Any], values: dict[str, Any], dtype: Any
+    ) -> Any:
+        shape = self._shape(operand, native, values)
+        itemsize = dtype.itemsize
+        address = native[operand.name]
+        if operand.form is Form.VECTOR:
+            step = native[operand.stride]
+            strides = (step * itemsize,)
+            if step < 0:
+                address -= (shape[0] - 1) * strides[0]
+        elif operand.form is Form.PACKED:
+            strides = (itemsize,)
+        else:
+            leading = native[operand.stride]
+            if leading < max(shape[0], 1):
+                raise AssertionError(f"{operand.stride} is {leading} for {shape}")
+            strides = (itemsize, leading * itemsize)
+        self._check_span(address, shape, strides, itemsize)
+        return self._view(address, shape, strides, dtype)
+
+    def _shape(self, operand: Any, native: dict[str, Any], values: dict[str, Any]) -> Any:
+        m, n, k = (native.get(name, 0) for name in "mnk")
+        is_plain = values.get("trans", "N") == "N"
+        table = {
+            "m": m,
+            "n": n,
+            "k": k,
+            "rows": m if is_plain else n,
+            "cols": n if is_plain else m,
+            "order": m if values.get("side") == "L" else n,
+            "band": native["kl"] + native["ku"] + 1 if "kl" in native else k + 1,
+            "packed": n * (n + 1) // 2,
+        }
+        shape = tuple(table[name] for name in operand.lengths)
+        return shape[::-1] if operand.op and values[operand.op] != "N" else shape
+
+    def _check_span(self, address: int, shape: Any, strides: Any, itemsize: int) -> None:
+        if 0 in shape:
+            return
+        reach = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
+        low = address + sum(min(each, 0) for each in reach)
+        high = address + sum(max(each, 0) for each in reach) + itemsize
+        self._check(low, high - low)
+
+    def _check(self, address: int, size: int) -> None:
+        self.driver.system.blocks.check_now(address, size)
+
+    def _view(self, address: int, shape: Any, strides: Any, dtype: Any) -> Any:
+        if 0 in shape:
+            return np.empty(shape, dtype)
+        base = np.ndarray(1, dtype, (ctypes.c_char * dtype.itemsize).from_address(address))
+        return np.lib.stride_tricks.as_strided(base, shape, strides)
+
+
+def replace_cublas(monkeypatch: pytest.MonkeyPatch, driver: FakeCuda) -> FakeCublas:
+    """Make the package use a fake library with a fake driver."""
+    fake = FakeCublas(driver)
+    functions = {**cublas.FUNCTIONS, **routine_functions()}
+
+    def check_status(name: str, status: int) -> None:
+        if status:
+            raise cublas.error_of(status, functions[name].action, name)
+
+    library = Library("cuBLAS", fake, functions, check_status, "fake")  # type: ignore[arg-type]
+    monkeypatch.setattr(cuda_functions, "open_cublas", lambda: library)
+    return fake
