@@ -30,6 +30,10 @@ _MAX_STEPS = 20_000
 _SCHEDULES = ("lockstep", "shuffled", "shuffled")
 
 
+# What a check raises, or the package that reads what a wrong kernel reports.
+_NOTICED = (AssertionError, ArithmeticError, LookupError, ValueError, PyGpuLibError, Warning)
+
+
 class _Driver(CudaDriver):
     """Loads other code than it is given."""
 
@@ -117,7 +121,7 @@ def _run(check: Check, replacement: str | None) -> tuple[str | None, list[str]]:
                     check(np.random.default_rng(seed))
             except DeviceLostError as error:
                 noticed = STATUS_NAMES[error.code]
-            except (AssertionError, LookupError, ArithmeticError, PyGpuLibError, Warning) as error:
+            except _NOTICED as error:
                 noticed = type(error).__name__
             # What a traceback kept alive must not be given back to the next driver.
             parse_module.cache_clear()

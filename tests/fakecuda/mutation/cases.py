@@ -405,31 +405,65 @@ def grid_barrier(rng):
 
 @cuda.jit(debug=True)
 def checked_kernel(a, places, out):
-    i = cuda.grid(1)
+    grid, block = cuda.gridDim, cuda.blockDim
+    at, inside = cuda.blockIdx, cuda.threadIdx
+    number = at.x + grid.x * (at.y + grid.y * at.z)
+    thread = inside.x + block.x * (inside.y + block.y * inside.z)
+    i = number * block.x * block.y * block.z + thread
     if i < out.size:
         out[i] = a[places[i]] // places[i]
 
 
+GRID, BLOCK = (2, 2, 3), (3, 2, 4)
+
+
+def _told(a, places, count):
+    """Return the first two lines of what the kernel raises."""
+    try:
+        run(checked_kernel, GRID, BLOCK, a, places, np.zeros(count, "i4"))
+    except (IndexError, ZeroDivisionError) as fault:
+        return str(fault).partition(", at ")[0].splitlines()
+    return []
+
+
+def _expected(i, problem):
+    block, thread = divmod(i, 24)
+    at = block % 2, block // 2 % 2, block // 4
+    inside = thread % 3, thread // 3 % 2, thread // 6
+    return [problem, f"in the kernel checked_kernel, block {at}, thread {inside}"]
+
+
 @case
 def checked_indices(rng):
-    count = int(rng.integers(33, 60))
-    a = rng.integers(-99, 99, 70).astype("i4")
+    count = int(rng.integers(200, 280))
+    a = rng.integers(-(1 << 31), 1 << 31, 70).astype("i4")
     places = rng.integers(1, 70, count)
-    a_after, places_after, out = run(checked_kernel, 2, 32, a, places, np.zeros(count, "i4"))
-    same(a_after, a)
-    same(places_after, places)
+    negative = rng.random(count) < 0.5
+    places[negative] -= 70
+    *inputs, out = run(checked_kernel, GRID, BLOCK, a, places, np.zeros(count, "i4"))
+    same(inputs[0], a)
+    same(inputs[1], places)
     same(out, (a[places] // places).astype("i4"))
-    wrong = int(rng.integers(count))
-    for value, message in ((70, "index 70"), (0, "zero"), (-71, "index -71")):
-        places[wrong] = value
-        told = "nothing"
-        try:
-            run(checked_kernel, 2, 32, a, places, np.zeros(count, "i4"))
-        except (IndexError, ZeroDivisionError) as fault:
-            told = str(fault)
-        assert message in told, told
-        where = f"block ({wrong // 32}, 0, 0), thread ({wrong % 32}, 0, 0)"
-        assert where in told, told
+    outside = "index {} is out of bounds for the array 'a' with shape (70,)"
+    for value, problem in (
+        (70, outside.format(70)),
+        (-71, outside.format(-71)),
+        (0, "division by zero"),
+    ):
+        wrong = int(rng.integers(count))
+        changed = places.copy()
+        changed[wrong] = value
+        told = _told(a, changed, count)
+        assert told == _expected(wrong, problem), told
+    problem = f"index {count - 1} is out of bounds for the array 'places' with shape ({count - 1},)"
+    told = _told(a, places[: count - 1], count)
+    assert told == _expected(count - 1, problem), told
+    # Of several threads that fail, one tells all.
+    wrong = rng.choice(count, 6, replace=False)
+    places[wrong] = 80 + np.arange(6)
+    told = _told(a, places, count)
+    all_of_them = [_expected(int(i), outside.format(80 + n)) for n, i in enumerate(wrong)]
+    assert told in all_of_them, told
 
 
 @cuda.jit
