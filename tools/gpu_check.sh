@@ -2,7 +2,7 @@
 # Checks this package on a machine with a GPU and without network, in under five minutes.
 #
 #   tools/gpu_check.sh --prepare DIR [--python 3.12] [--limit MIB]
-#       downloads into DIR what such a machine may lack; take it along
+#       downloads into DIR (say, build/wheels) what such a machine may lack; take it along
 #   tools/gpu_check.sh [--wheels DIR] [--budget SECONDS] [--jobs N]
 #       runs doctor, kernels of all kinds, measurements and the public tests, in this order
 #   tools/gpu_check.sh --fake
@@ -20,7 +20,7 @@ if [ "${1-}" = --prepare ]; then
     exec "$python" -m tests.gpu.packages prepare "$@"
 fi
 
-wheels=.whl
+wheels=build/wheels
 budget=280
 jobs=$(($(nproc) > 12 ? 12 : $(nproc)))
 fake=
