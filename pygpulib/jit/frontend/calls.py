@@ -26,6 +26,7 @@ from pygpulib.jit.frontend import (
     elementwise,
     enums,
     expressions,
+    formulas,
     inference,
     inline,
     literals,
@@ -75,6 +76,7 @@ _LOADED = (
     catalogue,
     cooperative,
     datetimes,
+    formulas,
     memory,
     operators,
     pointers,
@@ -182,8 +184,9 @@ def call(
 def _call_object(
     ctx: Context, value: object, args: Arguments, kwargs: Keywords, node: ast.AST
 ) -> Operand:
-    if _takes_arrays(value) and any(isinstance(one, Array | Elementwise) for one in args):
-        ufunc = value if isinstance(value, np.ufunc) else np.absolute
+    ufunc = np.absolute if value is abs else value
+    is_of_arrays = any(isinstance(one, Array | Elementwise) for one in args)
+    if isinstance(ufunc, np.ufunc) and is_of_arrays:
         return _apply_to_arrays(ctx, ufunc, args, kwargs, node)
     handler = find_handler(value)
     if handler is not None:
@@ -212,7 +215,7 @@ def _call_object(
 
 def _takes_arrays(value: object) -> bool:
     """Return whether a function works on arrays element by element."""
-    return isinstance(value, np.ufunc) or value is abs
+    return isinstance(value, np.ufunc) or value is abs or value is np.where
 
 
 def _apply_to_arrays(

@@ -18,6 +18,7 @@ from pygpulib.jit.frontend import (
     calls,
     comparisons,
     complexes,
+    elementwise,
     expressions,
     forms,
     inference,
@@ -34,7 +35,14 @@ from pygpulib.jit.frontend.functions import (
     numbers,
     register,
 )
-from pygpulib.jit.frontend.values import Array, Complex, NoneValue, Number, Operand
+from pygpulib.jit.frontend.values import (
+    Array,
+    Complex,
+    Elementwise,
+    NoneValue,
+    Number,
+    Operand,
+)
 from pygpulib.jit.intrinsics.selection import selp
 
 BINARY: dict[type[ast.operator], tuple[object, ...]] = {
@@ -208,7 +216,11 @@ def _selp(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Ope
 
 @register(np.where)
 def _where(ctx: Context, args: Arguments, kwargs: Keywords, node: ast.AST) -> Operand:
-    return _select(ctx, "numpy.where", (args, kwargs), node)
+    if kwargs or not any(isinstance(one, Array | Elementwise) for one in args):
+        return _select(ctx, "numpy.where", (args, kwargs), node)
+    return elementwise.combine(
+        ctx, args, lambda items: _select(ctx, "numpy.where", (items, {}), node)
+    )
 
 
 def _select(ctx: Context, name: str, call: tuple[Arguments, Keywords], node: ast.AST) -> Operand:

@@ -84,7 +84,6 @@ def test_selections(select):
     [
         (lambda a: cuda.selp(a, 1, 2), "cuda.selp does not take (array(float64, 1d, C), int64"),
         (lambda a: cuda.selp(True, a, 2), "cuda.selp does not take (bool, array(float64"),
-        (lambda a: np.where(a, 1, 2), "numpy.where does not take (array(float64, 1d, C), int64"),
         (lambda a: cuda.selp(True, 1), "cuda.selp"),
         (lambda a: cuda.popc(1.5), "popc does not take (float64)"),
         (lambda a: a[0].bit_count(), "float64 has no attribute 'bit_count'"),
