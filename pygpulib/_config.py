@@ -7,6 +7,7 @@ variable                  meaning
 ``PYGPULIB_CUDA_LIBRARY`` path of the CUDA driver's library, where the system does not find it
 ``PYGPULIB_MEMORY_POOL``  ``0`` takes device memory from CUDA's oldest allocator, whose memory can
                           be shared with other processes
+``PYGPULIB_CUDA_MEMORY_MANAGER`` module with a plug-in that allocates device memory
 ``PYGPULIB_CACHE``        ``0`` switches the on-disk cache of compiled kernels off
 ``PYGPULIB_CACHE_DIR``    folder of the on-disk cache of compiled kernels
 ``PYGPULIB_LIBDEVICE``    path of CUDA's ``libdevice.10.bc``, where it is in no usual place
@@ -42,6 +43,8 @@ class Config:
         File name or path of the CUDA driver's library.
     memory_pool : bool
         Whether device memory comes from CUDA's stream-ordered pools, where a device has them.
+    cuda_memory_manager : str
+        Module with a plug-in that allocates device memory; empty for none.
     cache_dir : str
         Folder of the on-disk cache; it need not exist. Empty if this user has no home.
     cache : bool
@@ -59,6 +62,7 @@ class Config:
     backend: str
     cuda_library: str
     memory_pool: bool
+    cuda_memory_manager: str
     cache_dir: str
     cache: bool
     libdevice: str
@@ -143,6 +147,7 @@ def read_config() -> Config:
         backend=_read_backend(),
         cuda_library=os.environ.get("PYGPULIB_CUDA_LIBRARY", "").strip() or _CUDA_LIBRARY,
         memory_pool=_read_switch("PYGPULIB_MEMORY_POOL", "1"),
+        cuda_memory_manager=os.environ.get("PYGPULIB_CUDA_MEMORY_MANAGER", "").strip(),
         cache_dir=os.path.abspath(cache_dir) if cache_dir else _default_cache_dir(),
         cache=_read_switch("PYGPULIB_CACHE", "1"),
         libdevice=os.environ.get("PYGPULIB_LIBDEVICE", "").strip(),

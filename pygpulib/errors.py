@@ -118,6 +118,10 @@ class ExportError(DeviceMismatchError, BufferError):
     """Memory cannot be handed to another library in the way that it asks for."""
 
 
+class MemoryManagerError(DeviceError, RuntimeError):
+    """A plug-in for device memory cannot be used."""
+
+
 class DeviceMemoryError(DeviceError, MemoryError):
     """The device has no memory left for the request."""
 

@@ -20,7 +20,7 @@ from pygpulib.core.layout import (
     normalize_shape,
     normalize_strides,
 )
-from pygpulib.core.memory import Buffer, MemoryPointer
+from pygpulib.core.memory import Buffer, ForeignMemory, MemoryPointer, foreign_memory
 from pygpulib.core.stream import stream_handle
 from pygpulib.core.views import ArrayViews
 from pygpulib.errors import (
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
     from pygpulib.core.driver import HostArray
+    from pygpulib.core.ipc import IpcArrayHandle
     from pygpulib.core.stream import StreamLike
 
 
@@ -70,8 +71,9 @@ class ndarray(ArrayViews):  # noqa: N801  (NumPy's name for NumPy's notion)
         Type of the elements.
     stream : Stream or 0
         Where operations on the array go that name no stream.
-    gpu_data : Buffer or MemoryPointer, optional
-        Existing memory; default: new memory with arbitrary contents.
+    gpu_data : Buffer, MemoryPointer, or memory of another library, optional
+        Existing memory; default: new memory with arbitrary contents. That of other libraries has
+        an address as `device_pointer_value` and a length as `size`.
 
     Attributes
     ----------
@@ -120,7 +122,7 @@ class ndarray(ArrayViews):  # noqa: N801  (NumPy's name for NumPy's notion)
         strides: object = None,
         dtype: DTypeLike = np.float64,
         stream: StreamLike = 0,
-        gpu_data: Buffer | MemoryPointer | None = None,
+        gpu_data: Buffer | MemoryPointer | ForeignMemory | None = None,
     ) -> None:
         lengths, element = normalize_shape(shape), storage_dtype(dtype)
         if strides is None:
@@ -133,8 +135,10 @@ class ndarray(ArrayViews):  # noqa: N801  (NumPy's name for NumPy's notion)
             buffer, offset = Buffer.allocate(current_driver(), high - low, handle), -low
         elif isinstance(gpu_data, Buffer):
             buffer, offset = gpu_data, -low
-        else:
+        elif isinstance(gpu_data, MemoryPointer):
             buffer, offset = gpu_data.buffer, gpu_data.address - gpu_data.buffer.address
+        else:
+            buffer, offset = foreign_memory(current_driver(), gpu_data), 0
         if offset + low < 0 or offset + high > buffer.size_bytes:
             raise LayoutError(
                 "the argument gpu_data is too small for the array",
@@ -307,6 +311,25 @@ class ndarray(ArrayViews):  # noqa: N801  (NumPy's name for NumPy's notion)
         """Return the same array with another stream for operations that name none."""
         layout = Layout(self.shape, self.strides, self.address - self.buffer.address)
         return self.from_buffer(self.buffer, layout, self.dtype, stream)
+
+    def get_ipc_handle(self) -> IpcArrayHandle:
+        """Return what another process needs to use the array in place.
+
+        Returns
+        -------
+        IpcArrayHandle
+            Can be pickled; opened there, it gives the array. This array must stay alive.
+
+        Raises
+        ------
+        UnsupportedFeatureError
+            If kernels run on the processor.
+        DeviceError
+            If the memory is of a kind that CUDA does not share.
+        """
+        from pygpulib.core.ipc import get_ipc_handle
+
+        return get_ipc_handle(self)
 
     # ------------------------------------------------------------------------------ elements
 

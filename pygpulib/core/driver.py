@@ -221,6 +221,14 @@ class Driver(Protocol):
         """Return cached memory to the system."""
         ...
 
+    def ipc_handle(self, address: int) -> tuple[bytes, int]:
+        """Return the name of device memory for other processes, and where in it an address is."""
+        ...
+
+    def open_ipc(self, handle: bytes, size_bytes: int) -> Buffer:
+        """Return device memory of another process."""
+        ...
+
     def allocate_host(self, size_bytes: int) -> NDArray[np.uint8]:
         """Return host memory, aligned to at least 64 bytes, that the device can address too."""
         ...

@@ -17,7 +17,7 @@ import numpy as np
 from pygpulib._config import config
 from pygpulib.core.driver import DeviceProperties, HostArray, MemoryInfo
 from pygpulib.core.layout import byte_span
-from pygpulib.core.memory import Buffer
+from pygpulib.core.memory import Buffer, no_ipc
 from pygpulib.core.pool import HostPool
 from pygpulib.core.processor import LAUNCH_LIMITS, host_memory, processor_properties
 from pygpulib.errors import ArgumentTypeError
@@ -122,6 +122,14 @@ class CpuDriver:
     def trim(self) -> None:
         """Return cached memory to the system."""
         self.pool.trim()
+
+    def ipc_handle(self, address: int) -> tuple[bytes, int]:  # noqa: ARG002
+        """Refuse: other processes do not see this one's memory."""
+        raise no_ipc()
+
+    def open_ipc(self, handle: bytes, size_bytes: int) -> Buffer:  # noqa: ARG002
+        """Refuse: other processes do not see this one's memory."""
+        raise no_ipc()
 
     def allocate_host(self, size_bytes: int) -> NDArray[np.uint8]:
         """Return new memory: the device addresses all of it."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from pygpulib._record import record
 from pygpulib.core.driver import DeviceProperties, HostArray, MemoryInfo
-from pygpulib.core.memory import Buffer
+from pygpulib.core.memory import Buffer, no_ipc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -122,6 +122,14 @@ class NullDriver:
     def trim(self) -> None:
         """Record the call."""
         self._note("trim")
+
+    def ipc_handle(self, address: int) -> tuple[bytes, int]:  # noqa: ARG002
+        """Refuse: other processes do not see this one's memory."""
+        raise no_ipc()
+
+    def open_ipc(self, handle: bytes, size_bytes: int) -> Buffer:  # noqa: ARG002
+        """Refuse: other processes do not see this one's memory."""
+        raise no_ipc()
 
     def allocate_host(self, size_bytes: int) -> NDArray[np.uint8]:
         """Return zeros."""

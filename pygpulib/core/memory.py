@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pygpulib.core.device import selected_ordinal
 from pygpulib.core.driver import DEFAULT_STREAM, LEGACY_DEFAULT_STREAM
 from pygpulib.core.ordering import note_work
+from pygpulib.errors import UnsupportedFeatureError
 
 if TYPE_CHECKING:
     import ctypes
@@ -103,6 +104,36 @@ class Buffer:
 
     def __repr__(self) -> str:
         return f"<Buffer of {self.size_bytes} bytes at 0x{self.address:x}>"
+
+
+class ForeignMemory(Protocol):
+    """Memory of another library, under the names that numba gives its parts."""
+
+    @property
+    def device_pointer_value(self) -> int:
+        """Address of the first byte."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """Length in bytes."""
+        ...
+
+
+def foreign_memory(driver: Driver, memory: ForeignMemory) -> Buffer:
+    """Return another library's memory as a buffer, which keeps it alive."""
+    address = memory.device_pointer_value
+    ordinal = driver.device_of_address(address)
+    return Buffer(driver, address, memory.size, owner=memory, ordinal=ordinal)
+
+
+def no_ipc() -> UnsupportedFeatureError:
+    """Return the error for memory that other processes cannot open."""
+    return UnsupportedFeatureError(
+        "device arrays are shared with other processes on GPUs only",
+        help="where kernels run on the processor, put a NumPy array in a block of "
+        "multiprocessing.shared_memory, and give that to kernels of both processes",
+    )
 
 
 class MemoryPointer:

@@ -9,17 +9,18 @@ is told, whatever other libraries have told it in between.
 from __future__ import annotations
 
 import ctypes
-from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from contextlib import ExitStack, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any
 
 from pygpulib._config import config
-from pygpulib.core.device import selected_ordinal
+from pygpulib.core.device import Device, current_driver, selected_ordinal
 from pygpulib.core.driver import DEFAULT_STREAM, MemoryInfo
 from pygpulib.core.driver_cuda.api import device_attribute
 from pygpulib.core.driver_cuda.pending import PendingWork
 from pygpulib.core.driver_cuda.pools import CachingPool, StreamOrderedPool, out_of_memory
 from pygpulib.core.driver_cuda.retirement import Retirement
 from pygpulib.core.locks import Lock
+from pygpulib.core.memory_managers import find_plugin
 from pygpulib.errors import DeviceMemoryError
 
 if TYPE_CHECKING:
@@ -64,6 +65,9 @@ class Context:
         self._is_reporting = False
         self._library = library
         self._pool: DevicePool | None = None
+        self._plugin: object = None
+        # Those that gave memory before the user chose a plug-in.
+        self._older_pools: list[DevicePool] = []
         self._pool_lock = Lock()
         handle = ctypes.c_void_p()
         library.cuDevicePrimaryCtxRetain(ctypes.byref(handle), device)
@@ -73,13 +77,27 @@ class Context:
     @property
     def pool(self) -> DevicePool:
         """The device's memory, made when it is first needed; the device is current."""
-        if self._pool is None:
+        plugin = find_plugin()
+        if self._pool is None or self._plugin is not plugin:
             with self._pool_lock:
-                if self._pool is None:
-                    self._pool = self._new_pool()
+                if self._pool is None or self._plugin is not plugin:
+                    self._change_pool(plugin)
+        assert self._pool is not None
         return self._pool
 
-    def _new_pool(self) -> DevicePool:
+    def _change_pool(self, plugin: object) -> None:
+        older, self._pool = self._pool, self._new_pool(plugin)
+        self._plugin = plugin
+        if older is not None:
+            self._older_pools.append(older)
+
+    def _new_pool(self, plugin: Any) -> DevicePool:  # noqa: ANN401
+        if plugin is not None:
+            from pygpulib.core.context import Context as Face
+            from pygpulib.core.driver_cuda.plugin_pool import PluginPool
+
+            face = Face(Device(current_driver(), self.ordinal))
+            return PluginPool(plugin(context=face), self.pending)
         # Enough to reuse the arrays of a working set, with room for other programs.
         cap_bytes = self.memory_info().total // 4
         has_pools = device_attribute(self._library, self.device, "MEMORY_POOLS_SUPPORTED")
@@ -110,10 +128,26 @@ class Context:
 
     def free(self, address: int) -> None:
         """Give memory back; safe in finalizers."""
-        self.retirement.add(self.handle, lambda: self.pool.free(address))
+        self.retirement.add(self.handle, lambda: self._pool_of(address).free(address))
+
+    def _pool_of(self, address: int) -> DevicePool:
+        for pool in self._older_pools:
+            if pool.owns(address):
+                return pool
+        assert self._pool is not None
+        return self._pool
+
+    @contextmanager
+    def defer_cleanup(self) -> Iterator[None]:
+        """Return a context in which nothing is given back; the device is current."""
+        with self._pool.defer_cleanup() if self._pool is not None else nullcontext():
+            yield
 
     def memory_info(self) -> MemoryInfo:
         """Return free and total memory; the device is current."""
+        known = self._pool.memory_info() if self._pool is not None else None
+        if known is not None:
+            return known
         free, total = ctypes.c_size_t(), ctypes.c_size_t()
         self._library.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total))
         return MemoryInfo(free.value, total.value)
@@ -121,8 +155,9 @@ class Context:
     def trim(self) -> None:
         """Return cached memory to the system; the device is current."""
         self.retirement.work_off()
-        if self._pool is not None:
-            self._pool.trim()
+        for pool in (*self._older_pools, self._pool):
+            if pool is not None:
+                pool.trim()
 
     def synchronize(self) -> None:
         """Wait for all work and report what kernels had to say; the device is current."""
@@ -171,10 +206,12 @@ class Context:
         """Drop what this package made; the device is current, and nobody uses it any more."""
         with ExitStack() as stack:
             stack.callback(self.pending.close)
-            if self._pool is not None:
-                stack.callback(self._pool.close)
+            for pool in (*self._older_pools, self._pool):
+                if pool is not None:
+                    stack.callback(pool.close)
             stack.callback(self.synchronize)
         self._pool = None
+        self._older_pools.clear()
 
 
 class Contexts:
@@ -221,6 +258,16 @@ class Contexts:
             yield context
         finally:
             self.library.cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p()))
+
+    @contextmanager
+    def defer_cleanup(self) -> Iterator[None]:
+        """Return a context in which memory is not given back."""
+        with ExitStack() as stack:
+            for ordinal in self.opened():
+                with self.of(ordinal) as context:
+                    stack.enter_context(context.defer_cleanup())
+            stack.enter_context(self.retirement.pause())
+            yield
 
     def opened(self) -> tuple[int, ...]:
         """Return the numbers of the devices that were used so far."""

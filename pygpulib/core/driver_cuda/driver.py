@@ -193,7 +193,7 @@ class CudaDriver(CudaStreams):
 
     def defer_cleanup(self) -> AbstractContextManager[None]:
         """Return a context in which memory is not given back."""
-        return self.contexts.retirement.pause()
+        return self.contexts.defer_cleanup()
 
     def host_view(
         self,

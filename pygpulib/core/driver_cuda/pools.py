@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING, Protocol
 
 from pygpulib._bindings import cuda_driver as cu
@@ -13,8 +13,10 @@ from pygpulib.errors import DeviceError, DeviceMemoryError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from pygpulib._bindings.library import Library
+    from pygpulib.core.driver import MemoryInfo
     from pygpulib.core.driver_cuda.pending import PendingWork
 
 ALIGNMENT = 256
@@ -40,12 +42,36 @@ class DevicePool(Protocol):
         """Return what is not in use to the system."""
         ...
 
+    def owns(self, address: int) -> bool:
+        """Return whether memory came from here."""
+        ...
+
+    def memory_info(self) -> MemoryInfo | None:
+        """Return free and total memory, None if CUDA knows it."""
+        ...
+
+    def defer_cleanup(self) -> AbstractContextManager[object]:
+        """Return a context in which nothing is given back to where it came from."""
+        ...
+
     def close(self) -> None:
         """Return everything to the system; nothing is in use."""
         ...
 
 
-class StreamOrderedPool:
+class _Pool:
+    """What is alike in the package's own pools."""
+
+    def memory_info(self) -> None:
+        """Return None: CUDA knows."""
+        return
+
+    def defer_cleanup(self) -> AbstractContextManager[object]:
+        """Return a context without effect: nothing is given back here unless asked for."""
+        return nullcontext()
+
+
+class StreamOrderedPool(_Pool):
     """A pool of CUDA's, kept apart from those of other libraries.
 
     Parameters
@@ -103,6 +129,10 @@ class StreamOrderedPool:
         self._library.cuMemFreeAsync(address, stream)
         del self._homes[address]
 
+    def owns(self, address: int) -> bool:
+        """Return whether memory came from here."""
+        return address in self._homes
+
     def trim(self) -> None:
         """Return what is not in use to the system."""
         self._library.cuMemPoolTrimTo(self.handle, 0)
@@ -131,7 +161,7 @@ class _Block:
         self.event = event
 
 
-class CachingPool:
+class CachingPool(_Pool):
     """Memory of `cuMemAlloc`, kept for reuse: for devices without pools of CUDA's.
 
     Parameters
@@ -204,6 +234,10 @@ class CachingPool:
         self._cached_bytes += size_bytes
         if self._cached_bytes > self._cap_bytes:
             self._drop_cached(self._cap_bytes)
+
+    def owns(self, address: int) -> bool:
+        """Return whether memory in use came from here."""
+        return address in self._sizes
 
     def trim(self) -> None:
         """Return what is not in use to the system."""
