@@ -62,6 +62,17 @@ from pygpulib.cuda.streams import (
 )
 from pygpulib.jit.declarations import SCALAR_NAMES
 from pygpulib.jit.intrinsics.atomics import atomic
+from pygpulib.jit.intrinsics.cache_hints import (
+    ldca,
+    ldcg,
+    ldcs,
+    ldcv,
+    ldlu,
+    stcg,
+    stcs,
+    stwb,
+    stwt,
+)
 from pygpulib.jit.intrinsics.floating import fma
 from pygpulib.jit.intrinsics.hints import literal_unroll
 from pygpulib.jit.intrinsics.integer_math import brev, clz, ffs, popc
@@ -233,6 +244,11 @@ __all__ = [
     "jit",
     "laneid",
     "lanemask_lt",
+    "ldca",
+    "ldcg",
+    "ldcs",
+    "ldcv",
+    "ldlu",
     "legacy_default_stream",
     "libdevice",
     "list_devices",
@@ -265,7 +281,11 @@ __all__ = [
     "shfl_sync",
     "shfl_up_sync",
     "shfl_xor_sync",
+    "stcg",
+    "stcs",
     "stream",
+    "stwb",
+    "stwt",
     "synchronize",
     "syncthreads",
     "syncthreads_and",
