@@ -6,6 +6,16 @@ can. Arrays in device memory give results in device memory.
 
 from __future__ import annotations
 
+from pygpulib.blas.batched import (
+    gels_batched,
+    gemm_batched,
+    gemm_strided_batched,
+    gemv_batched,
+    geqrf_batched,
+    getrf_batched,
+    getri_batched,
+    getrs_batched,
+)
 from pygpulib.blas.compat import Blas
 from pygpulib.blas.functions import make_function
 from pygpulib.blas.products import gemm
@@ -76,12 +86,20 @@ __all__ = [
     "dotc",
     "gbmv",
     "geam",
+    "gels_batched",
     "gemm",
     "gemm3m",
+    "gemm_batched",
+    "gemm_strided_batched",
     "gemv",
+    "gemv_batched",
+    "geqrf_batched",
     "ger",
     "gerc",
     "geru",
+    "getrf_batched",
+    "getri_batched",
+    "getrs_batched",
     "hbmv",
     "hemm",
     "hemv",

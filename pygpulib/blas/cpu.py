@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pygpulib.blas.batched_cpu import CpuBatched
 from pygpulib.blas.fortran import FortranRoutine, find_address
 from pygpulib.blas.missing import REPLACEMENTS
 from pygpulib.blas.small import multiply_small
@@ -31,6 +32,7 @@ class CpuEngine:
 
     def __init__(self) -> None:
         self._entries: dict[tuple[str, str], Callable[[dict[str, Any]], Any]] = {}
+        self.batched = CpuBatched()
 
     def adopt(self, array: HostArray | ndarray, stream: int) -> HostArray:  # noqa: ARG002
         """Return an array as one of NumPy."""

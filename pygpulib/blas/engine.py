@@ -22,6 +22,48 @@ AnyArray = Any
 DType = np.dtype[np.generic]
 
 
+class Batched(Protocol):
+    """What an engine does with stacks of matrices, whose first axis counts the problems."""
+
+    def gemm(
+        self,
+        transa: str,
+        transb: str,
+        alpha: Any,  # noqa: ANN401
+        a: AnyArray,
+        b: AnyArray,
+        beta: Any,  # noqa: ANN401
+        c: AnyArray,
+        stream: int,
+    ) -> None:
+        """Write alpha op(a) op(b) + beta c to c; a stack of one is used for every problem."""
+        ...
+
+    def getrf(self, factors: AnyArray, pivots: AnyArray, info: AnyArray, stream: int) -> None:
+        """Factor matrices in place; those here and below have contiguous columns."""
+        ...
+
+    def getrs(
+        self, trans: str, factors: AnyArray, pivots: AnyArray, right: AnyArray, stream: int
+    ) -> None:
+        """Solve in place of the right sides."""
+        ...
+
+    def getri(
+        self, factors: AnyArray, pivots: AnyArray, inverses: AnyArray, info: AnyArray, stream: int
+    ) -> None:
+        """Write the inverses."""
+        ...
+
+    def geqrf(self, factors: AnyArray, tau: AnyArray, stream: int) -> None:
+        """Factor matrices in place."""
+        ...
+
+    def gels(self, matrices: AnyArray, right: AnyArray, info: AnyArray, stream: int) -> None:
+        """Solve in place of the right sides' first rows; the matrices are lost."""
+        ...
+
+
 class Engine(Protocol):
     """A back end of the library.
 
@@ -32,6 +74,11 @@ class Engine(Protocol):
     @property
     def version(self) -> int:
         """The version of cuBLAS whose routines there are: 131000 is 13.10.0."""
+        ...
+
+    @property
+    def batched(self) -> Batched:
+        """What it does with stacks."""
         ...
 
     def adopt(self, array: np.ndarray[Any, Any] | ndarray, stream: int) -> AnyArray:

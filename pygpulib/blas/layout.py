@@ -96,7 +96,9 @@ def spans_overlap(first: tuple[int, int], second: tuple[int, int]) -> bool:
 
 
 def repeats_memory(shape: Shape, strides: Shape, itemsize: int) -> bool:
-    """Return whether two elements of an array with up to two axes lie in the same memory.
+    """Return whether two elements of an array lie in the same memory.
+
+    The answer is exact for up to two axes. Of more, it finds what broadcasting makes.
 
     Examples
     --------
@@ -110,7 +112,7 @@ def repeats_memory(shape: Shape, strides: Shape, itemsize: int) -> bool:
     axes = sorted((abs(s), n) for n, s in zip(shape, strides, strict=True) if n > 1)
     if any(step < itemsize for step, _ in axes):
         return True
-    if len(axes) < 2:
+    if len(axes) != 2:
         return False
     (fine, many), (coarse, few) = axes
     if coarse >= fine * (many - 1) + itemsize:

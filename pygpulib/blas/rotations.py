@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from pygpulib.blas.fortran import find_function
 from pygpulib.blas.routines import LETTERS
 from pygpulib.errors import DTypeError
 
@@ -39,6 +38,8 @@ def rotg(a: object, b: object) -> tuple[Any, Any, Any, Any]:
     real = np.zeros(0, dtype).real.dtype
     r, z, s = np.array(a, dtype), np.array(b, dtype), np.zeros((), dtype)
     c = np.zeros((), real)
+    from pygpulib.blas.fortran import find_function
+
     call = find_function(f"{LETTERS[dtype.name].lower()}rotg", 4)
     call(r.ctypes.data, z.ctypes.data, c.ctypes.data, s.ctypes.data)
     return r[()], z[()], c[()], s[()]
@@ -62,6 +63,8 @@ def rotmg(d1: object, d2: object, x1: object, y1: object) -> np.ndarray[Any, Any
     dtype = _common_dtype("rotmg", (d1, d2, x1, y1), ("float32", "float64"))
     numbers = [np.array(number, dtype) for number in (d1, d2, x1, y1)]
     param = np.zeros(5, dtype)
+    from pygpulib.blas.fortran import find_function
+
     call = find_function(f"{LETTERS[dtype.name].lower()}rotmg", 5)
     call(*[number.ctypes.data for number in numbers], param.ctypes.data)
     return param

@@ -1,0 +1,545 @@
+"""Many small problems in one call: products, factorizations and solutions of stacked matrices.
+
+A stack is an array with three axes, the first of which counts the matrices; of vectors, one with
+two. Stacks may be of any layout, and an array with one axis less stands for the same matrix in
+every problem.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pygpulib.blas.arguments import common_dtype, read_array, read_flag, read_number
+from pygpulib.blas.call import check_writable
+from pygpulib.blas.engine import current_engine
+from pygpulib.blas.routines import ROUTINES
+from pygpulib.core.array import ndarray
+from pygpulib.core.creation import device_array
+from pygpulib.core.stream import stream_handle
+from pygpulib.errors import ArgumentError, ArgumentTypeError, ShapeError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pygpulib.blas.arguments import GivenArray
+    from pygpulib.core.layout import Shape
+    from pygpulib.core.stream import StreamLike
+
+_GEMM = ROUTINES["gemm"]
+
+
+class Problem:
+    """What the calls for stacks have in common: reading arrays, and results of the right kind.
+
+    Parameters
+    ----------
+    name : str
+        The function, for messages.
+    stream : Stream, 0 or None
+        Where the work is queued.
+    **arrays : array
+        The arrays by their names.
+    """
+
+    def __init__(self, name: str, stream: StreamLike, **arrays: Any) -> None:  # noqa: ANN401
+        self.name = name
+        self.stream = stream_handle(stream)
+        self.engine = current_engine()
+        self.given = {each: read_array(_GEMM, each, value) for each, value in arrays.items()}
+        self.dtype = common_dtype(_GEMM, self.given.values(), {})
+        self._on_device = any(isinstance(each, ndarray) for each in self.given.values())
+        self._results: list[tuple[Any, GivenArray]] = []
+
+    def read(self, name: str, ndim: int) -> Any:  # noqa: ANN401
+        """Return an argument as an array of the engine in the common dtype, with so many axes."""
+        array = self.given[name]
+        if array.ndim not in (ndim, ndim - 1):
+            raise ShapeError(
+                f"{self.name}: the argument {name} has {array.ndim} axes",
+                detail=f"expected {ndim}, the first of which counts the problems",
+            )
+        native = self.engine.adopt(array, self.stream)
+        if array.dtype != self.dtype:
+            native = self.engine.copy(native, self.dtype, "C", self.stream)
+        return native if native.ndim == ndim else native.reshape(1, *native.shape)
+
+    def count(self, **arrays: Any) -> int:  # noqa: ANN401
+        """Return the number of problems that stacks agree on."""
+        counts = {name: array.shape[0] for name, array in arrays.items()}
+        found = {count for count in counts.values() if count != 1}
+        if len(found) > 1:
+            listed = ", ".join(f"{name} has {count}" for name, count in counts.items())
+            raise ShapeError(
+                f"{self.name}: the stacks are of different lengths: {listed}",
+                detail="expected the same number of problems in each, or one for all",
+            )
+        return found.pop() if found else 1
+
+    def require(self, name: str, array: Any, **lengths: tuple[int, int]) -> None:  # noqa: ANN401
+        """Check lengths of an array: ``axis_name=(axis, wanted)``."""
+        for rule, (axis, wanted) in lengths.items():
+            if array.shape[axis] != wanted:
+                raise ShapeError(
+                    f"{self.name}: the argument {name} has shape {tuple(array.shape)}, "
+                    "which does not fit the other arguments",
+                    detail=f"expected length {wanted} along axis {axis}: {rule.replace('_', ' ')}",
+                )
+
+    def require_square(self, name: str, array: Any) -> int:  # noqa: ANN401
+        """Return the order of a stack of square matrices."""
+        self.require(name, array, the_matrices_are_square=(2, array.shape[1]))
+        return int(array.shape[1])
+
+    def make(self, shape: Shape, dtype: Any = None, columns: bool = False) -> Any:  # noqa: ANN401
+        """Return a new result as an array of the engine, with contiguous columns if need be."""
+        element = self.dtype if dtype is None else np.dtype(dtype)
+        lengths = (shape[0], shape[2], shape[1]) if columns else shape
+        made: Any
+        if self._on_device:
+            made = device_array(lengths, element, stream=self.stream)
+        else:
+            made = np.empty(lengths, element)
+        made = made.transpose(0, 2, 1) if columns else made
+        native = self.engine.adopt(made, self.stream)
+        self._results.append((native, made))
+        return native
+
+    def write_to(self, name: str) -> Any:  # noqa: ANN401
+        """Return an argument that the result goes to as an array of the engine."""
+        array = self.given[name]
+        check_writable(self.name, name, array)
+        native = self.engine.adopt(array, self.stream)
+        self._results.append((native, array))
+        return native
+
+    def results(self) -> Any:  # noqa: ANN401
+        """Return what was made or written to."""
+        for native, target in self._results:
+            self.engine.publish(native, target, self.stream)
+        found = tuple([target for _, target in self._results])
+        return found[0] if len(found) == 1 else found
+
+
+def _op_shape(letter: str, shape: Shape) -> Shape:
+    return shape if letter == "N" else (shape[0], shape[2], shape[1])
+
+
+def gemm_strided_batched(
+    transa: str,
+    transb: str,
+    alpha: object,
+    A: Any,  # noqa: ANN401
+    B: Any,  # noqa: ANN401
+    beta: object = 0,
+    C: Any = None,  # noqa: ANN401
+    stream: StreamLike = None,
+) -> Any:  # noqa: ANN401
+    """Multiply stacks of matrices: C[i] = alpha op(A[i]) op(B[i]) + beta C[i].
+
+    Parameters
+    ----------
+    transa, transb : str
+        ``'N'`` for the matrices, ``'T'`` for their transposes, ``'C'`` for these conjugated.
+    alpha : number
+        The factor.
+    A : array
+        op(A[i]) has shape (m, k). With two axes: the same matrix for every i.
+    B : array
+        op(B[i]) has shape (k, n).
+    beta : number, optional
+        The factor of C's old values, which are not read if it is 0.
+    C : array, optional
+        Shape (count, m, n); written to, default: a new array.
+    stream : Stream, optional
+        Where the work is queued.
+
+    Returns
+    -------
+    array
+        C itself where it has the dtype of the result, else a new array.
+
+    Raises
+    ------
+    ShapeError, DTypeError, ArgumentError
+        If arguments do not fit each other, or are none.
+    """
+    name = "gemm_strided_batched"
+    first, second = read_flag(name, "transa", transa), read_flag(name, "transb", transb)
+    alpha, beta = read_number(name, "alpha", alpha), read_number(name, "beta", beta)
+    given = {"A": A, "B": B} | ({} if C is None else {"C": C})
+    problem = Problem(name, stream, **given)
+    problem.dtype = common_dtype(_GEMM, problem.given.values(), {"alpha": alpha, "beta": beta})
+    a, b = problem.read("A", 3), problem.read("B", 3)
+    (_, m, k), (_, inner, n) = _op_shape(first, a.shape), _op_shape(second, b.shape)
+    if inner != k:
+        raise ShapeError(
+            f"{name}: the argument B has shape {tuple(b.shape)}, which does not fit A",
+            detail=f"A has shape {tuple(a.shape)}: expected {k} rows of op(B), got {inner}",
+        )
+    count = problem.count(A=a, B=b)
+    c = _output_of_products(problem, (count, m, n), C, beta)
+    problem.engine.batched.gemm(first, second, alpha, a, b, beta, c, problem.stream)
+    return problem.results()
+
+
+def _output_of_products(problem: Problem, shape: Shape, C: Any, beta: object) -> Any:  # noqa: ANN401
+    if C is None:
+        if isinstance(beta, ndarray) or beta:
+            raise ArgumentError(
+                f"{problem.name}: the argument beta is given, and the output is not",
+                detail="beta multiplies the output's old values",
+                help="give the output, or leave beta out",
+            )
+        return problem.make(shape)
+    array = problem.given["C"]
+    if tuple(array.shape) != shape:
+        raise ShapeError(
+            f"{problem.name}: the output has shape {tuple(array.shape)}",
+            detail=f"expected {shape} for these factors",
+        )
+    if array.dtype == problem.dtype:
+        return problem.write_to("C")
+    made = problem.make(shape)
+    problem.engine.assign(
+        made,
+        problem.engine.copy(
+            problem.engine.adopt(array, problem.stream), problem.dtype, "C", problem.stream
+        ),
+        problem.stream,
+    )
+    return made
+
+
+def gemm_batched(
+    transa: str,
+    transb: str,
+    alpha: object,
+    A: Sequence[Any],
+    B: Sequence[Any],
+    beta: object = 0,
+    C: Sequence[Any] | None = None,
+    stream: StreamLike = None,
+) -> list[Any]:
+    """Multiply matrices that lie anywhere: C[i] = alpha op(A[i]) op(B[i]) + beta C[i].
+
+    Parameters
+    ----------
+    transa, transb : str
+        ``'N'`` for the matrices, ``'T'`` for their transposes, ``'C'`` for these conjugated.
+    alpha : number
+        The factor.
+    A, B : sequence of array
+        The factors; all of A have one shape, and so have all of B.
+    beta : number, optional
+        The factor of C's old values, which are not read if it is 0.
+    C : sequence of array, optional
+        Written to, default: new arrays.
+    stream : Stream, optional
+        Where the work is queued.
+
+    Returns
+    -------
+    list of array
+        The products.
+
+    Raises
+    ------
+    ShapeError, DTypeError, ArgumentError
+        If arguments do not fit each other, or are none.
+    """
+    name = "gemm_batched"
+    for each, given in (("A", A), ("B", B), ("C", C)):
+        if given is not None and not hasattr(given, "__len__"):
+            raise ArgumentTypeError(
+                f"{name}: the argument {each} is a {type(given).__name__}",
+                detail="expected a sequence of matrices",
+            )
+    lengths = {len(A), len(B)} | ({len(C)} if C is not None else set())
+    if len(lengths) > 1:
+        raise ShapeError(
+            f"{name}: the sequences are of different lengths",
+            detail=f"A has {len(A)} matrices, B {len(B)}"
+            + (f", C {len(C)}" if C is not None else ""),
+        )
+    from pygpulib.blas.products import gemm
+
+    outputs = list(C) if C is not None else [None] * len(A)
+    return [
+        gemm(transa, transb, alpha, a, b, beta, c, stream)
+        for a, b, c in zip(A, B, outputs, strict=True)
+    ]
+
+
+def gemv_batched(
+    trans: str,
+    alpha: object,
+    A: Any,  # noqa: ANN401
+    x: Any,  # noqa: ANN401
+    beta: object = 0,
+    y: Any = None,  # noqa: ANN401
+    stream: StreamLike = None,
+) -> Any:  # noqa: ANN401
+    """Multiply stacks of matrices and vectors: y[i] = alpha op(A[i]) x[i] + beta y[i].
+
+    Parameters
+    ----------
+    trans : str
+        ``'N'`` for the matrices, ``'T'`` for their transposes, ``'C'`` for these conjugated.
+    alpha : number
+        The factor.
+    A : array
+        Shape (count, m, n), or (m, n) for the same matrix for every i.
+    x : array
+        A stack of vectors, or one for every i.
+    beta : number, optional
+        The factor of y's old values, which are not read if it is 0.
+    y : array, optional
+        A stack of vectors; written to, default: a new array.
+    stream : Stream, optional
+        Where the work is queued.
+
+    Returns
+    -------
+    array
+        y itself where it has the dtype of the result, else a new array.
+
+    Raises
+    ------
+    ShapeError, DTypeError, ArgumentError
+        If arguments do not fit each other, or are none.
+    """
+    name = "gemv_batched"
+    letter = read_flag(name, "trans", trans)
+    alpha, beta = read_number(name, "alpha", alpha), read_number(name, "beta", beta)
+    given = {"A": A, "x": x} | ({} if y is None else {"C": y})
+    problem = Problem(name, stream, **given)
+    problem.dtype = common_dtype(_GEMM, problem.given.values(), {"alpha": alpha, "beta": beta})
+    a, vectors = problem.read("A", 3), problem.read("x", 2)
+    _, rows, columns = _op_shape(letter, a.shape)
+    problem.require("x", vectors, the_columns_of_the_matrices=(1, columns))
+    count = problem.count(A=a, x=vectors)
+    out = _output_of_products(problem, (count, rows), y, beta)
+    column = vectors.reshape(*vectors.shape, 1) if count else vectors[:, :, None]
+    target = out.reshape(*out.shape, 1) if isinstance(out, ndarray) else out[:, :, None]
+    problem.engine.batched.gemm(letter, "N", alpha, a, column, beta, target, problem.stream)
+    return problem.results()
+
+
+def getrf_batched(A: Any, stream: StreamLike = None) -> Any:  # noqa: ANN401
+    """Factor stacked square matrices into triangles: P A[i] = L U.
+
+    Parameters
+    ----------
+    A : array
+        Shape (count, n, n).
+    stream : Stream, optional
+        Where the work is queued.
+
+    Returns
+    -------
+    factors : array
+        L below the diagonal (its own consists of ones) and U, like A.
+    pivots : array of int32
+        The row that each row was exchanged with, from 1; shape (count, n).
+    info : array of int32
+        For each matrix 0, or the number of the first zero on the diagonal of U.
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        If A is no stack of square matrices of numbers.
+    """
+    problem = Problem("getrf_batched", stream, A=A)
+    a = problem.read("A", 3)
+    n = problem.require_square("A", a)
+    factors = problem.make(a.shape, columns=True)
+    pivots = problem.make((a.shape[0], n), np.int32)
+    info = problem.make((a.shape[0],), np.int32)
+    problem.engine.assign(factors, a, problem.stream)
+    problem.engine.batched.getrf(factors, pivots, info, problem.stream)
+    return problem.results()
+
+
+def getrs_batched(
+    trans: str,
+    factors: Any,  # noqa: ANN401
+    pivots: Any,  # noqa: ANN401
+    B: Any,  # noqa: ANN401
+    stream: StreamLike = None,
+) -> Any:  # noqa: ANN401
+    """Solve op(A[i]) X[i] = B[i] with what `getrf_batched` returned.
+
+    Parameters
+    ----------
+    trans : str
+        ``'N'`` for the matrices, ``'T'`` for their transposes, ``'C'`` for these conjugated.
+    factors, pivots : array
+        Its first two results.
+    B : array
+        Shape (count, n, columns).
+    stream : Stream, optional
+        Where the work is queued.
+
+    Returns
+    -------
+    array
+        The solutions, like B.
+
+    Raises
+    ------
+    ShapeError, DTypeError, ArgumentError
+        If arguments do not fit each other, or are none.
+    """
+    problem = Problem("getrs_batched", stream, factors=factors, B=B)
+    letter = read_flag(problem.name, "trans", trans)
+    lu, right = problem.read("factors", 3), problem.read("B", 3)
+    n = problem.require_square("factors", lu)
+    problem.require("B", right, the_order_of_the_matrices=(1, n), one_for_each=(0, lu.shape[0]))
+    order = _read_pivots(problem, pivots, lu.shape[:2])
+    solution = problem.make(right.shape, columns=True)
+    problem.engine.assign(solution, right, problem.stream)
+    problem.engine.batched.getrs(letter, _columns(problem, lu), order, solution, problem.stream)
+    return problem.results()
+
+
+def getri_batched(
+    factors: Any,  # noqa: ANN401
+    pivots: Any,  # noqa: ANN401
+    stream: StreamLike = None,
+) -> Any:  # noqa: ANN401
+    """Invert stacked matrices with what `getrf_batched` returned.
+
+    Parameters
+    ----------
+    factors, pivots : array
+        Its first two results.
+    stream : Stream, optional
+        Where the work is queued.
+
+    Returns
+    -------
+    inverses : array
+        Like A.
+    info : array of int32
+        For each matrix 0, or the number of the first zero on the diagonal of U.
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        If arguments do not fit each other.
+    """
+    problem = Problem("getri_batched", stream, factors=factors)
+    lu = problem.read("factors", 3)
+    problem.require_square("factors", lu)
+    order = _read_pivots(problem, pivots, lu.shape[:2])
+    inverses = problem.make(lu.shape, columns=True)
+    info = problem.make((lu.shape[0],), np.int32)
+    problem.engine.batched.getri(_columns(problem, lu), order, inverses, info, problem.stream)
+    return problem.results()
+
+
+def geqrf_batched(A: Any, stream: StreamLike = None) -> Any:  # noqa: ANN401
+    """Factor stacked matrices into orthogonal and triangular ones: A[i] = Q R.
+
+    Parameters
+    ----------
+    A : array
+        Shape (count, m, n).
+    stream : Stream, optional
+        Where the work is queued.
+
+    Returns
+    -------
+    factors : array
+        R in and above the diagonal, the vectors of Householder's reflections below it, like A.
+    tau : array
+        The factors of the reflections; shape (count, min(m, n)).
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        If A is no stack of matrices of numbers.
+    """
+    problem = Problem("geqrf_batched", stream, A=A)
+    a = problem.read("A", 3)
+    factors = problem.make(a.shape, columns=True)
+    tau = problem.make((a.shape[0], min(a.shape[1:])))
+    problem.engine.assign(factors, a, problem.stream)
+    problem.engine.batched.geqrf(factors, tau, problem.stream)
+    return problem.results()
+
+
+def gels_batched(trans: str, A: Any, B: Any, stream: StreamLike = None) -> Any:  # noqa: ANN401
+    """Solve stacked problems of least squares: make A[i] X[i] - B[i] short.
+
+    Parameters
+    ----------
+    trans : str
+        ``'N'``, the only letter that cuBLAS takes.
+    A : array
+        Shape (count, m, n), m >= n, of full rank.
+    B : array
+        Shape (count, m, columns).
+    stream : Stream, optional
+        Where the work is queued.
+
+    Returns
+    -------
+    solutions : array
+        Shape (count, n, columns).
+    info : array of int32
+        For each problem 0, or the number of a zero on the diagonal of R.
+
+    Raises
+    ------
+    ShapeError, DTypeError, ArgumentError
+        If arguments do not fit each other, or are none.
+    """
+    problem = Problem("gels_batched", stream, A=A, B=B)
+    if read_flag(problem.name, "trans", trans) != "N":
+        raise ArgumentError(
+            f"{problem.name}: the argument trans is {trans!r}", detail="expected 'N'"
+        )
+    a, right = problem.read("A", 3), problem.read("B", 3)
+    count, m, n = a.shape
+    if m < n:
+        raise ShapeError(
+            f"{problem.name}: the matrices of A have more columns than rows: {tuple(a.shape)}",
+            detail="expected at least as many equations as unknowns",
+        )
+    problem.require("B", right, the_rows_of_A=(1, m), one_for_each=(0, count))
+    solutions = problem.make((count, n, right.shape[2]), columns=True)
+    info = problem.make((count,), np.int32)
+    work, stack = _columns(problem, a, True), _columns(problem, right, True)
+    problem.engine.batched.gels(work, stack, info, problem.stream)
+    problem.engine.assign(solutions, stack[:, :n], problem.stream)
+    return problem.results()
+
+
+def _columns(problem: Problem, array: Any, always: bool = False) -> Any:  # noqa: ANN401
+    """Return a stack whose matrices have contiguous columns."""
+    if not always and array.transpose(0, 2, 1).flags["C_CONTIGUOUS"]:
+        return array
+    count, rows, columns = array.shape
+    packed = problem.engine.empty((count, columns, rows), array.dtype, "C", problem.stream)
+    made = packed.transpose(0, 2, 1)
+    problem.engine.assign(made, array, problem.stream)
+    return made
+
+
+def _read_pivots(problem: Problem, pivots: Any, shape: Shape) -> Any:  # noqa: ANN401
+    array = pivots if isinstance(pivots, np.ndarray | ndarray) else np.asarray(pivots)
+    if array.dtype != np.int32 or tuple(array.shape) != tuple(shape):
+        raise ShapeError(
+            f"{problem.name}: the argument pivots has shape {tuple(array.shape)} and dtype "
+            f"{array.dtype}",
+            detail=f"expected what getrf_batched returned: {tuple(shape)} and int32",
+        )
+    native = problem.engine.adopt(array, problem.stream)
+    return (
+        native
+        if native.flags["C_CONTIGUOUS"]
+        else problem.engine.copy(native, native.dtype, "C", problem.stream)
+    )

@@ -1,0 +1,153 @@
+"""Stacks of problems against NumPy, one at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pygpulib import blas, cuda
+
+DTYPES = ("f4", "f8", "c8", "c16")
+
+
+def random(rng, shape, dtype):
+    found = rng.uniform(-1, 1, shape)
+    if np.dtype(dtype).kind == "c":
+        found = found + 1j * rng.uniform(-1, 1, shape)
+    return found.astype(dtype)
+
+
+def op(letter, stack):
+    turned = np.swapaxes(stack, -1, -2)
+    return {"N": stack, "T": turned, "C": turned.conj()}[letter]
+
+
+def close(dtype):
+    eps = float(np.finfo(dtype).eps) * 200
+    return {"rtol": eps, "atol": eps}
+
+
+STACKS = {
+    "rows": lambda a: a.copy(),
+    "columns": lambda a: np.swapaxes(np.swapaxes(a, -1, -2).copy(), -1, -2),
+    "reversed": lambda a: a[::-1].copy()[::-1],
+    "last axis first": lambda a: np.moveaxis(np.moveaxis(a, 0, -1).copy(), -1, 0),
+    "strided": lambda a: np.repeat(a, 2, axis=-1)[..., ::2],
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("place", [lambda a: a, cuda.to_device], ids=["host", "device"])
+def test_stacks_are_multiplied(dtype, place):
+    rng = np.random.default_rng(0)
+    layouts = list(STACKS.values())
+    turn = 0
+    for transa in "NTC":
+        for transb in "NTC":
+            for m, n, k in ((3, 4, 5), (1, 7, 2), (2, 3, 0)):
+                a = random(rng, (6, m, k) if transa == "N" else (6, k, m), dtype)
+                b = random(rng, (6, k, n) if transb == "N" else (6, n, k), dtype)
+                c = random(rng, (6, m, n), dtype)
+                turn += 1
+                given = [
+                    place(layouts[(turn * (i + 1)) % 5](each)) for i, each in enumerate((a, b, c))
+                ]
+                got = blas.gemm_strided_batched(transa, transb, 0.5, *given[:2], 2, given[2])
+                assert got is given[2]
+                expected = 0.5 * (op(transa, a) @ op(transb, b)) + 2 * c
+                np.testing.assert_allclose(np.asarray(got), expected, **close(dtype))
+                made = blas.gemm_strided_batched(transa, transb, 1, *given[:2])
+                np.testing.assert_allclose(
+                    np.asarray(made), op(transa, a) @ op(transb, b), **close(dtype)
+                )
+
+
+def test_one_matrix_serves_for_all():
+    rng = np.random.default_rng(1)
+    a, b = rng.random((3, 4)), rng.random((5, 4, 2))
+    np.testing.assert_allclose(blas.gemm_strided_batched("N", "N", 1, a, b), a @ b)
+    wide = np.broadcast_to(a, (5, 3, 4))
+    np.testing.assert_allclose(blas.gemm_strided_batched("N", "N", 1, wide, b), a @ b)
+
+
+def test_the_old_output_is_not_read_where_beta_is_zero():
+    c = np.full((2, 3, 3), np.nan)
+    blas.gemm_strided_batched("N", "N", 2.0, np.ones((2, 3, 3)), np.ones((2, 3, 3)), 0, c)
+    assert (c == 6).all()
+
+
+def test_matrices_that_lie_anywhere_are_multiplied():
+    rng = np.random.default_rng(2)
+    first = [rng.random((3, 4)), np.asfortranarray(rng.random((3, 4)))]
+    second = [rng.random((4, 2)), rng.random((8, 2))[::2]]
+    outputs = [np.ones((3, 2)), np.ones((3, 2), order="F")]
+    got = blas.gemm_batched("N", "N", 2, first, second, 1, outputs)
+    assert all(one is other for one, other in zip(got, outputs, strict=True))
+    for a, b, c in zip(first, second, got, strict=True):
+        np.testing.assert_allclose(c, 2 * a @ b + 1)
+
+
+@pytest.mark.parametrize("trans", "NTC")
+def test_stacked_vectors_are_multiplied(trans):
+    rng = np.random.default_rng(3)
+    a = random(rng, (4, 3, 5), "c16")
+    rows, columns = (3, 5) if trans == "N" else (5, 3)
+    x, y = random(rng, (4, columns), "c16"), random(rng, (4, rows), "c16")
+    expected = 2 * np.einsum("bij,bj->bi", op(trans, a), x) + 0.5 * y
+    np.testing.assert_allclose(blas.gemv_batched(trans, 2, a, x, 0.5, y), expected)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("layout", STACKS)
+def test_stacks_are_factored_solved_and_inverted(dtype, layout):
+    rng = np.random.default_rng(4)
+    a, b = random(rng, (5, 6, 6), dtype), random(rng, (5, 6, 2), dtype)
+    factors, pivots, info = blas.getrf_batched(STACKS[layout](a))
+    assert not info.any()
+    for i in range(5):
+        lower = np.tril(factors[i], -1) + np.eye(6)
+        rebuilt = lower @ np.triu(factors[i])
+        for row in range(5, -1, -1):
+            other = pivots[i, row] - 1
+            rebuilt[[row, other]] = rebuilt[[other, row]]
+        np.testing.assert_allclose(rebuilt, a[i], **close(dtype))
+    for trans in "NTC":
+        x = blas.getrs_batched(trans, factors, pivots, STACKS[layout](b))
+        np.testing.assert_allclose(op(trans, a) @ x, b, rtol=1e-2, atol=1e3 * np.finfo(dtype).eps)
+    inverses, info = blas.getri_batched(factors, pivots)
+    assert not info.any()
+    np.testing.assert_allclose(
+        inverses @ a, np.broadcast_to(np.eye(6), a.shape), atol=1e4 * np.finfo(dtype).eps
+    )
+
+
+def test_singular_matrices_are_told():
+    stack = np.stack([np.eye(3), np.diag([1.0, 0, 1])])
+    factors, pivots, info = blas.getrf_batched(stack)
+    assert info.tolist() == [0, 2]
+    assert blas.getri_batched(factors, pivots)[1].tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_stacks_are_factored_by_reflections(dtype):
+    rng = np.random.default_rng(5)
+    a = random(rng, (3, 5, 4), dtype)
+    factors, tau = blas.geqrf_batched(a)
+    for i in range(3):
+        product = np.eye(5, dtype=dtype)
+        for j in range(4):
+            v = np.concatenate([np.zeros(j), [1], factors[i, j + 1 :, j]])
+            product = product @ (np.eye(5) - tau[i, j] * np.outer(v, v.conj()))
+        upper = np.triu(factors[i])
+        np.testing.assert_allclose(product @ upper, a[i], **close(dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_stacked_least_squares(dtype):
+    rng = np.random.default_rng(6)
+    a, b = random(rng, (4, 7, 3), dtype), random(rng, (4, 7, 2), dtype)
+    x, info = blas.gels_batched("N", a, b)
+    assert not info.any()
+    for i in range(4):
+        expected = np.linalg.lstsq(a[i], b[i], rcond=None)[0]
+        np.testing.assert_allclose(x[i], expected, rtol=1e-3, atol=1e3 * np.finfo(dtype).eps)
