@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygpulib.errors import ArgumentError
+from pygpulib.jit.intrinsics.sync import syncwarp
 from pygpulib.jit.intrinsics.threads import blockIdx, gridDim, threadIdx
 from pygpulib.rand.compiling import Value, device, kernel
 from pygpulib.rand.kinds import Kind
@@ -33,8 +34,11 @@ _ROW = _STREAMS * _LANES
 _ROWS = 78
 _SIZE = 624
 _MIDDLE = 397
+# A row of the array of states: there is room for one more word, and rows are aligned.
+_STRIDE = 640
 _WORD = 2**32 - 1
 
+_WARP = 32
 _THREADS = 16
 # Sub-sequences of a block: its threads write 128 numbers of a row.
 _TILE = 16
@@ -42,6 +46,9 @@ _TILE = 16
 _BATCH = 32
 # Words of a state that a thread of a jump sums up.
 _SUMS = 3
+# How often a warp goes on until all words before, and after, the turn are replaced.
+_FIRST_PART = -(-(_SIZE - _MIDDLE) // _WARP)
+_SECOND_PART = -(-_MIDDLE // _WARP)
 
 
 @cache
@@ -80,18 +87,34 @@ def _temper(word: Value) -> Value:
 
 @kernel
 def _advance(states: Value) -> None:
-    """Replace all words of each state by the next ones; a thread has a sub-sequence."""
-    state = states[np.uint64(blockIdx.x * _THREADS + threadIdx.x)]
-    first = state[np.uint64(0)]
-    oldest = first
-    for i in range(_SIZE):
-        place = np.uint64(i)
-        following = state[place + np.uint64(1)] if i < _SIZE - 1 else state[np.uint64(0)]
-        middle = place + np.uint64(_MIDDLE)
-        if i >= _SIZE - _MIDDLE:
-            middle -= np.uint64(_SIZE)
-        state[place] = _twist(oldest, following, state[middle])
-        oldest = following
+    """Replace all words of each state by the next ones; a warp has a sub-sequence."""
+    state = states[np.uint64(blockIdx.x)]
+    lane = np.uint64(threadIdx.x)
+    turn = np.uint64(_SIZE - _MIDDLE)
+    new = np.uint32(0)
+    place = lane
+    for _ in range(_FIRST_PART):
+        if place < turn:
+            middle = state[place + np.uint64(_MIDDLE)]
+            new = _twist(state[place], state[place + np.uint64(1)], middle)
+        syncwarp()
+        if place < turn:
+            state[place] = new
+        syncwarp()
+        place += np.uint64(_WARP)
+    # The first word, which is new by now, follows the last one.
+    if lane == 0:
+        state[np.uint64(_SIZE)] = state[lane]
+    syncwarp()
+    place = turn + lane
+    for _ in range(_SECOND_PART):
+        if place < np.uint64(_SIZE):
+            new = _twist(state[place], state[place + np.uint64(1)], state[place - turn])
+        syncwarp()
+        if place < np.uint64(_SIZE):
+            state[place] = new
+        syncwarp()
+        place += np.uint64(_WARP)
 
 
 @kernel
@@ -135,7 +158,7 @@ def _rows_kernel(method: Method) -> Kernel:
 
     @kernel
     def rows(  # noqa: PLR0913, PLR0917
-        states: Value,
+        words: Value,
         order: Value,
         out: Value,
         begin: Value,
@@ -150,20 +173,24 @@ def _rows_kernel(method: Method) -> Kernel:
     ) -> None:
         size = np.uint64(out.size)
         thread = np.uint64(threadIdx.x)
-        lane = thread % np.uint64(_LANES)
-        neighbour = thread // np.uint64(_LANES)
+        # A thread writes one lane of every second sub-sequence.
+        lane, second = thread % np.uint64(_LANES), thread // np.uint64(_LANES)
         for tile in range(first_tile + blockIdx.x, first_tile + tiles, gridDim.x):
             for row in range(first_row, first_row + rows):
-                draw = np.uint64(order[np.uint64(row * _LANES) + lane])
-                place = np.uint64(row) * np.uint64(_ROW) - begin + thread
-                place += np.uint64(tile) * np.uint64(_TILE * _LANES)
-                for pair in range(0, _TILE, 2):
-                    stream = np.uint64(tile * _TILE + pair) + neighbour
-                    # Below 0 is far above the size.
-                    if place < size:
-                        word = _temper(states[stream, draw])
-                        out[place] = convert(word, a, b, table, aliases)
-                    place += np.uint64(_THREADS)
+                draw = np.uint64(order[np.uint64(row * _LANES) + lane]) + second * np.uint64(
+                    _STRIDE
+                )
+                start = np.uint64(row * _ROW + tile * _TILE * _LANES) - begin
+                word = np.uint64(tile * _TILE * _STRIDE)
+                for _ in range(_TILE // 2):
+                    place = start + thread
+                    # Most need no comparison in each lane. Below 0 is far above all sizes.
+                    if start < size and start + np.uint64(_THREADS) <= size:  # noqa: SIM114
+                        out[place] = convert(_temper(words[word + draw]), a, b, table, aliases)
+                    elif place < size:
+                        out[place] = convert(_temper(words[word + draw]), a, b, table, aliases)
+                    start += np.uint64(_THREADS)
+                    word += np.uint64(2 * _STRIDE)
 
     return rows
 
@@ -179,7 +206,7 @@ class Mt19937Engine(TwisterEngine):
         self._begin_again()
 
     def _begin_again(self) -> None:
-        self._states = np.empty((0, _SIZE), np.uint32)
+        self._states = np.empty((0, _STRIDE), np.uint32)
         # Numbers delivered, and which 624 draws of each sub-sequence the states are.
         self._next = 0
         self._block = 0
@@ -190,7 +217,7 @@ class Mt19937Engine(TwisterEngine):
             block, inside = divmod(self._next, _ROW * _ROWS)
             count = min(out.size - written, _ROW * _ROWS - inside)
             if block != self._block:
-                _advance[_STREAMS // _THREADS, _THREADS](self._states)
+                _advance[_STREAMS, _WARP](self._states)
                 self._block = block
             self._write_rows(out[written : written + count], inside)
             written += count
@@ -207,7 +234,7 @@ class Mt19937Engine(TwisterEngine):
         self._set_up((last + 1) * _TILE)
         tiles, given = last - first + 1, self._parameters
         _rows_kernel(self._method)[min(tiles, 64), _THREADS](
-            self._states,
+            self._states.reshape(-1),
             _order(),
             out,
             np.uint64(begin),
@@ -227,11 +254,11 @@ class Mt19937Engine(TwisterEngine):
         if streams <= known:
             return
         wanted = 1 << (streams - 1).bit_length()
-        states = np.empty((wanted, _SIZE), np.uint32)
+        states = np.zeros((wanted, _STRIDE), np.uint32)
         if known:
             states[:known] = self._states
         else:
-            states[0] = twist_on(seed_words(self.seed), 2 * _SIZE)[_SIZE:]
+            states[0, :_SIZE] = twist_on(seed_words(self.seed), 2 * _SIZE)[_SIZE:]
             known = 1
         while known < wanted:
             _jump(states, known)
@@ -240,7 +267,7 @@ class Mt19937Engine(TwisterEngine):
 
     def get_state(self) -> EngineState:
         """Return the state, to go on from later or elsewhere."""
-        return self._state((self._next, self._block), self._states.tobytes())
+        return self._state((self._next, self._block), self._states[:, :_SIZE].tobytes())
 
     def set_state(self, state: EngineState) -> None:
         """Go on from a state that an engine of the same kind returned."""
@@ -251,7 +278,9 @@ class Mt19937Engine(TwisterEngine):
                 "the state of a generator is damaged",
                 detail=f"it holds {len(state.memory)} bytes, expected a multiple of {4 * _SIZE}",
             )
-        self._states = np.frombuffer(state.memory, np.uint32).reshape(-1, _SIZE).copy()
+        words = np.frombuffer(state.memory, np.uint32).reshape(-1, _SIZE)
+        self._states = np.zeros((len(words), _STRIDE), np.uint32)
+        self._states[:, :_SIZE] = words
 
 
 def seed_words(seed: int) -> Words:
