@@ -46,7 +46,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
         keep_kernels(folder)
     if name == "cuda":
-        from tests.helpers.backends import RealGpu
+        from tests.helpers.real_gpu import RealGpu
 
         session.config.stash[GPU] = RealGpu()
     elif name != "cpu":

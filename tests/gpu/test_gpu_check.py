@@ -63,6 +63,15 @@ def test_options_are_explained(tmp_path):
     assert "tools/gpu_check.sh --prepare DIR" in told
 
 
+def test_a_real_gpu_needs_nothing_of_the_simulated_one():
+    modules = "tests.helpers.real_gpu, tests.gpu.test_kernels, tests.gpu.measure"
+    program = f"import sys, {modules}; print([n for n in sys.modules if '.fakecuda.driver' in n])"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert done.stdout == "[]\n"
+
+
 # -------------------------------------------------------------------------------------- packages
 
 

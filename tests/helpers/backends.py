@@ -1,4 +1,4 @@
-"""The GPU on which a session runs the public tests: the fake driver's, or this machine's."""
+"""The simulated GPU on which a session runs the public tests."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-import pytest
-
 from pygpulib.core.device import current_driver, use_driver
 from pygpulib.core.driver_cuda import CudaDriver
-from pygpulib.errors import NoDeviceError
 from tests.fakecuda.driver import FakeCuda
 
 if TYPE_CHECKING:
@@ -66,30 +63,3 @@ class SimulatedGpu:
         gc.collect()
         self.driver.close()
         self._stack.close()
-
-
-class RealGpu:
-    """The GPU of this machine."""
-
-    def __init__(self) -> None:
-        reason = "kernels of this process run on the processor"
-        try:
-            if current_driver().name == "cuda":
-                return
-        except NoDeviceError as error:
-            reason = str(error)
-        raise pytest.UsageError(
-            f"--backend cuda needs a GPU that works; python -m pygpulib doctor tells more\n{reason}"
-        )
-
-    def check_test(self) -> Iterator[None]:
-        """Run a test between the two parts, and wait for what it has left on the GPU."""
-        yield
-        current_driver().synchronize()
-
-    def leftovers(self) -> list[str]:
-        """Return nothing: a real driver does not tell."""
-        return []
-
-    def close(self) -> None:
-        """Leave the GPU to the process."""
