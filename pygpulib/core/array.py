@@ -116,6 +116,11 @@ class ndarray(ArrayViews):  # noqa: N801  (NumPy's name for NumPy's notion)
     # Types are the compiler's business, which lies above this module and sets the rule.
     type_rule: ClassVar[Callable[[ndarray], object]]
 
+    # Copies on a device that its driver has no function for: a kernel makes them, and who can
+    # compile one sets the rule. It takes the target, the source and the number of the stream, and
+    # returns whether it did it.
+    copy_rule: ClassVar[Callable[[ndarray, ndarray, int], bool] | None] = None
+
     def __init__(
         self,
         shape: object,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pygpulib.core.array import ndarray
 from pygpulib.core.creation import (
     device_array,
     device_array_like,
@@ -25,7 +26,6 @@ from pygpulib.errors import ArgumentTypeError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pygpulib.core.array import ndarray
     from pygpulib.core.driver import HostArray
     from pygpulib.core.stream import StreamLike
 
@@ -46,6 +46,15 @@ __all__ = [
     "pinned_array_like",
     "to_device",
 ]
+
+
+def _copy_by_kernel(target: ndarray, source: ndarray, stream: int) -> bool:
+    from pygpulib.ufuncs.copying import copy_by_kernel
+
+    return copy_by_kernel(target, source, stream)
+
+
+ndarray.copy_rule = _copy_by_kernel
 
 
 @contextmanager

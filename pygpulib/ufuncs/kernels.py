@@ -58,10 +58,10 @@ def _make_reader(converters: Sequence[Function], is_scalar: Sequence[bool]) -> F
 
 def converter_of(type_: types.Type) -> Function:
     """Return what converts an element to a type; arrays and times stay as they are."""
-    return type_ if isinstance(type_, types.ScalarType) else _unchanged
+    return type_ if isinstance(type_, types.ScalarType) else unchanged
 
 
-_unchanged = _device(lambda value: value)
+unchanged = _device(lambda value: value)
 
 
 def make_elementwise(

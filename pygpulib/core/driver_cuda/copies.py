@@ -1,8 +1,8 @@
 """Copies between host and device, and on the device, of arrays with any strides.
 
 CUDA copies boxes: rows of bytes at a fixed distance, in planes at a fixed distance. Most views of
-arrays are a box, or a few of them. What is not, and what changes its dtype, is packed or unpacked
-by NumPy on the host.
+arrays are a box, or a few of them. What is not, and what changes its dtype, a kernel copies on the
+device (`ndarray.copy_rule`); between host and device, NumPy packs or unpacks it on the host.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from pygpulib._bindings import cuda_driver as cu
 from pygpulib._record import record
+from pygpulib.core.array import ndarray
 from pygpulib.core.driver import DEFAULT_STREAM
 from pygpulib.core.layout import byte_span, element_count, strides_like
 
@@ -274,7 +275,9 @@ class Copier:
         """Copy between device arrays of the same shape, which may overlap."""
         if 0 in target.shape:
             return
-        if target.dtype != source.dtype or not self._copy_boxes(context, target, source, stream):
+        if target.dtype == source.dtype and self._copy_boxes(context, target, source, stream):
+            return
+        if not _copy_by_kernel(target, source, stream):
             self.upload(context, target, self._fetch(context, source, stream), stream)
 
     def _copy_boxes(
@@ -317,6 +320,14 @@ class Copier:
         context.pending.mark(stream)
         context.pending.release_kept()
         context.pending.keep(stream, *hosts)
+
+
+def _copy_by_kernel(target: StridedMemory, source: StridedMemory, stream: int) -> bool:
+    """Let a kernel copy, if there is one that can; return whether it does."""
+    rule = ndarray.copy_rule
+    if rule is None or not (isinstance(target, ndarray) and isinstance(source, ndarray)):
+        return False
+    return rule(target, source, stream)
 
 
 def _address_of(host: _Host) -> int:

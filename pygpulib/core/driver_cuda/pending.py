@@ -67,6 +67,8 @@ class PendingWork:
     ----------
     own : set of int
         The package's own streams, which wait for the default stream.
+    active : set of int
+        Those of them on which something was queued; `mark` adds to it.
 
     Notes
     -----
@@ -79,7 +81,7 @@ class PendingWork:
         self.own = {DEFAULT_STREAM, LEGACY_DEFAULT_STREAM}
         self._default_allocations = 0
         self._prepared: dict[_Key, int] = {}
-        self._active: set[int] = set()
+        self.active: set[int] = set()
         self._foreign: dict[_Key, int] = {}
         self._spare_events: list[int] = []
         self._reaper = 0
@@ -90,11 +92,12 @@ class PendingWork:
     def mark(self, stream: int) -> None:
         """Note that something was queued on a stream."""
         if stream in self.own:
-            self._active.add(stream)
+            self.active.add(stream)
         else:
-            self._mark_foreign(stream)
+            self.mark_foreign(stream)
 
-    def _mark_foreign(self, stream: int) -> None:
+    def mark_foreign(self, stream: int) -> None:
+        """Note that something was queued on a stream that is not the package's."""
         # Two threads may both find no event here; the one that is lost only occupies memory.
         key = stream, threading.get_ident() if stream == PER_THREAD_DEFAULT_STREAM else 0
         older = self._foreign.pop(key, 0)
@@ -121,7 +124,7 @@ class PendingWork:
 
     def busy_streams(self) -> tuple[int, ...]:
         """Return the package's own streams that may be at work."""
-        return tuple(self._active)
+        return tuple(self.active)
 
     def foreign_events(self) -> tuple[int, ...]:
         """Return events for what was queued on all other streams."""
@@ -168,18 +171,18 @@ class PendingWork:
 
     def drop_stream(self, stream: int) -> None:
         """Note that a stream is about to be dropped; its work goes on."""
-        if stream in self._active:
+        if stream in self.active:
             self._let_reaper_wait(stream)
         self.own.discard(stream)
 
     def settle(self, stream: int) -> None:
         """Note that a stream is going to be waited for."""
         # Before the waiting, not after it: what is queued meanwhile marks the stream again.
-        self._active.discard(stream)
+        self.active.discard(stream)
 
     def settle_all(self) -> None:
         """Note that the device is going to be waited for."""
-        self._active.clear()
+        self.active.clear()
         self._default_allocations = 0
         self._prepared.clear()
         self._reaper_is_active = False
@@ -197,10 +200,10 @@ class PendingWork:
             Stream to prefer: that of the allocation.
         """
         is_simple = home in self.own and not self._reaper_is_active and not self._foreign
-        if is_simple and self._active <= {home}:
+        if is_simple and self.active <= {home}:
             return home
         reaper = self._get_reaper()
-        for stream in tuple(self._active):
+        for stream in tuple(self.active):
             self._let_reaper_wait(stream)
         for key, event in tuple(self._foreign.items()):
             self._library.cuStreamWaitEvent(reaper, event, 0)
@@ -218,7 +221,7 @@ class PendingWork:
     def _let_reaper_wait(self, stream: int) -> None:
         reaper = self._get_reaper()
         # In this order: what is queued after the event marks the stream again.
-        self._active.discard(stream)
+        self.active.discard(stream)
         try:
             event = self.record(stream)
             try:
@@ -226,7 +229,7 @@ class PendingWork:
             finally:
                 self.return_event(event)
         except DeviceError:
-            self._active.add(stream)
+            self.active.add(stream)
             raise
 
     # ------------------------------------------------------------------------- keeping alive
