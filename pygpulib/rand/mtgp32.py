@@ -2,8 +2,8 @@
 
 Sub-sequences with parameters of their own deliver 256 numbers each in turn, which is a *row*. Its
 256 words follow from the 351 words before it, and need none of each other. A state holds 351
-words and those of some rows after them; then the last 351 words go to its beginning. To compute a row twice
-does no harm, so calls may begin and end anywhere.
+words and those of some rows after them; then the last 351 words go to its beginning. To compute a
+row twice does no harm, so calls may begin and end anywhere.
 """
 
 from __future__ import annotations
