@@ -206,7 +206,7 @@ def local_kernel(a, out):
     if i < a.shape[0]:
         counts = cuda.local.array(6, np.int32)
         for j in range(6):
-            counts[j] = j
+            counts[j] = j * 70000
         for j in range(a.shape[1]):
             counts[a[i, j]] += 1
         for j in range(6):
@@ -219,7 +219,7 @@ def local_arrays(rng):
         a = rng.integers(-6, 6, (int(rng.integers(9, 16)), width))
         a_after, out = run(local_kernel, 1, 16, a, np.zeros((a.shape[0], 6), np.int64))
         same(a_after, a)
-        counts = np.array([np.bincount(row % 6, minlength=6) for row in a]) + np.arange(6)
+        counts = np.array([np.bincount(row % 6, minlength=6) for row in a]) + np.arange(6) * 70000
         same(out, np.take_along_axis(counts, a[:, :6] % 6, axis=1))
 
 
@@ -357,12 +357,12 @@ def dynamic_kernel(a, out):
 @case
 def dynamic_shared(rng):
     block = int(rng.choice([32, 64, 96]))
-    a = rng.integers(-999, 999, (2, block)).astype("i4")
+    a = rng.integers(-(1 << 28), 1 << 28, (2, block)).astype("i4")
     flat, out = run(
         dynamic_kernel, 2, block, a.ravel(), np.zeros(2 * block, "i8"), shared_bytes=4 * block
     )
     same(flat, a.ravel())
-    same(out, ((a[:, ::-1] - a) * 3).ravel().astype("i8"))
+    same(out, (a[:, ::-1] - a.astype("i8")).ravel() * 3)
 
 
 @cuda.jit
@@ -460,7 +460,7 @@ def checked_indices(rng):
     assert told == _expected(count - 1, problem), told
     # Of several threads that fail, one tells all.
     wrong = rng.choice(count, 6, replace=False)
-    places[wrong] = 80 + np.arange(6)
+    places[wrong] = 80 + np.arange(6) * 70000
     told = _told(a, places, count)
     all_of_them = [_expected(int(i), outside.format(80 + n)) for n, i in enumerate(wrong)]
     assert told in all_of_them, told
