@@ -147,11 +147,11 @@ class BitGenerator(ABC):
         output : bool
             If false, return nothing.
         """
-        from pygpulib.rand.discrete import WIDE_INTEGERS
+        from pygpulib.rand.discrete import LONG_INTEGERS
         from pygpulib.rand.drawing import draw
 
         whole = (np.array(0, np.uint64), np.array(0, np.uint64))
-        result = draw(self, WIDE_INTEGERS, np.dtype(np.uint64), whole, size)
+        result = draw(self, LONG_INTEGERS, np.dtype(np.uint64), whole, size)
         if not output:
             return None
         return int(result) if size is None else result

@@ -105,7 +105,7 @@ def _read_chances(p: object, count: int) -> NDArray[np.float64]:
 
 
 def _draw_equal(bits: BitGenerator, count: int, size: int) -> ndarray:
-    found = read_range(0, count, np.int64, endpoint=False)
+    found = read_range(0, count, np.dtype(np.int64), endpoint=False)
     places = device_array(size, np.int64)
     fill(bits, found.sampler, places, found.operands)
     return places

@@ -167,7 +167,7 @@ def _noncentral(stream: Value, number: Value, df: Value, nonc: Value) -> Value:
 
 @device
 def _noncentral_chisquare(stream: Value, df: Value, nonc: Value) -> Value:
-    if nonc != nonc:
+    if not nonc < math.inf:
         return nonc
     value, _ = _noncentral(stream, 0, df, nonc)
     return value
@@ -182,7 +182,7 @@ def _f(stream: Value, dfnum: Value, dfden: Value) -> Value:
 
 @device
 def _noncentral_f(stream: Value, dfnum: Value, dfden: Value, nonc: Value) -> Value:
-    if nonc != nonc:
+    if not nonc < math.inf:
         return nonc
     top, number = _noncentral(stream, 0, dfnum, nonc)
     bottom, _ = chi_square(stream, number, dfden)

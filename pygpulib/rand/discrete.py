@@ -15,11 +15,17 @@ import numpy as np
 
 from pygpulib.rand.compiling import Value, device
 from pygpulib.rand.gammas import gamma
-from pygpulib.rand.samplers import Sampler, four_words, two_inner_uniforms, whole_stream
+from pygpulib.rand.samplers import (
+    Sampler,
+    four_words,
+    two_inner_uniforms,
+    two_long_words,
+    whole_stream,
+)
 from pygpulib.rand.substreams import (
-    integer_below,
     join_words,
     two_inside,
+    upper_half_of_product,
     words_of,
 )
 
@@ -27,7 +33,7 @@ _HALF_LOG_TWO_PI = 0.9189385332046727
 _LARGEST = 9223372036854774784.0
 """The largest float64 that an int64 holds."""
 _WORD = np.uint64(0xFFFFFFFF)
-_WHOLE = np.uint64(0)
+_NONE = np.uint64(0)
 _SEARCHED = 10.0
 """Means below are searched for from zero on."""
 _NEVER = 1e-18
@@ -319,8 +325,9 @@ def _logseries(stream: Value, p: Value) -> Value:
 
 @device
 def _integer(start: Value, low: Value, count: Value) -> Value:
-    """Return ``low`` and a number below ``count``, at most 2**32 of them (Lemire, 2019)."""
+    """Return ``low`` and a number below ``count``, less than 2**32 of them (Lemire, 2019)."""
     word, stream, number = start
+    count &= _WORD
     product = np.uint64(word) * count
     part = product & _WORD
     if part < count:
@@ -334,17 +341,32 @@ def _integer(start: Value, low: Value, count: Value) -> Value:
 
 
 @device
-def _wide_integer(stream: Value, low: Value, count: Value) -> Value:
+def _word(start: Value, low: Value, _count: Value) -> Value:
+    """Return ``low`` and a number below 2**32."""
+    word, _, _ = start
+    return low + np.uint64(word)
+
+
+@device
+def _long_integer(start: Value, low: Value, count: Value) -> Value:
     """Return ``low`` and a number below ``count``; 0 stands for 2**64."""
-    if count == _WHOLE:
-        w0, w1, _, _ = words_of(stream, 0)
-        return join_words(w0, w1)
-    value, _ = integer_below(stream, 0, count)
-    return low + value
+    bits, stream, number = start
+    if count == _NONE:
+        return low + bits
+    part = bits * count
+    if part < count:
+        bound = (_NONE - count) % count
+        while part < bound:
+            w0, w1, _, _ = words_of(stream, number)
+            number += 2
+            bits = join_words(w0, w1)
+            part = bits * count
+    return low + upper_half_of_product(bits, count)
 
 
 INTEGERS = Sampler(4, four_words, _integer)
-WIDE_INTEGERS = Sampler(1, whole_stream, _wide_integer)
+WORDS = Sampler(4, four_words, _word)
+LONG_INTEGERS = Sampler(2, two_long_words, _long_integer)
 GEOMETRIC = Sampler(2, two_inner_uniforms, _geometric)
 POISSON = Sampler(1, whole_stream, _poisson)
 BINOMIAL = Sampler(1, whole_stream, _binomial)

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from pygpulib.core.creation import device_array
 from pygpulib.errors import ArgumentError
 from pygpulib.rand import discrete
-from pygpulib.rand.drawing import draw, fill
+from pygpulib.rand.drawing import draw, fill, read_size
 from pygpulib.rand.generator_base import DrawsNumbers
-from pygpulib.rand.integer_ranges import read_range
+from pygpulib.rand.integer_ranges import read_integer_dtype, read_range
 from pygpulib.rand.operands import (
     ABOVE_1,
     COUNT,
@@ -77,7 +78,10 @@ class DrawsDiscrete(DrawsNumbers):
         endpoint : bool
             Whether the end belongs to the interval.
         """
-        found = read_range(low, high, dtype, endpoint)
+        if size is not None and 0 in read_size(size):
+            # As in NumPy: where nothing is drawn, there may be nothing to draw from.
+            return device_array(read_size(size), read_integer_dtype(dtype))
+        found = read_range(low, high, read_integer_dtype(dtype), endpoint)
         result = draw(self._bit_generator, found.sampler, found.dtype, found.operands, size)
         is_single = isinstance(result, int | bool) and dtype not in (int, bool)
         return found.dtype.type(result) if is_single else result
@@ -93,8 +97,8 @@ class DrawsDiscrete(DrawsNumbers):
         count = read_integer("length", length, 0, 2**63 - 1)
         words: np.ndarray[Any, np.dtype[np.uint32]] = np.empty(-(-count // 4), np.uint32)
         if count:
-            whole = (np.array(0, np.uint64), np.array(1 << 32, np.uint64))
-            fill(self._bit_generator, discrete.INTEGERS, words, whole)
+            whole = (np.array(0, np.uint64), np.array(0, np.uint64))
+            fill(self._bit_generator, discrete.WORDS, words, whole)
         # The lower bytes first, whatever the processor's order.
         return words.astype("<u4", copy=False).tobytes()[:count]
 

@@ -12,8 +12,6 @@ from pygpulib.rand import discrete
 from pygpulib.rand.operands import Operand, broadcast_shape, to_host
 from pygpulib.rand.samplers import Sampler
 
-_NARROW = 1 << 32
-
 
 @record
 class IntegerRange:
@@ -34,26 +32,13 @@ class IntegerRange:
     operands: tuple[Operand, Operand]
 
 
-def read_range(low: object, high: object, dtype: object, endpoint: bool) -> IntegerRange:
-    """Return how integers from `low` to `high` are drawn.
-
-    Parameters
-    ----------
-    low, high : int or array_like of int
-        The bounds; from 0 to `low` if `high` is None.
-    dtype : dtype-like
-        Type of the numbers.
-    endpoint : bool
-        Whether `high` is one of them.
+def read_integer_dtype(dtype: object) -> np.dtype[Any]:
+    """Return the type of random integers.
 
     Raises
     ------
     DTypeError
-        If the type is not one of integers.
-    ArgumentTypeError
-        If the bounds are not integers.
-    ArgumentError
-        If the type does not have the bounds, or there is no number between them.
+        If it is not a type of integers, or bool.
     """
     found = np.dtype(dtype)  # type: ignore[call-overload]
     if found.kind not in "iub" or not found.isnative:
@@ -61,23 +46,54 @@ def read_range(low: object, high: object, dtype: object, endpoint: bool) -> Inte
             f"integers were asked for as {found}",
             detail="expected bool, or an integer type such as int64 or uint8",
         )
+    return found  # type: ignore[no-any-return]
+
+
+def read_range(low: object, high: object, dtype: np.dtype[Any], endpoint: bool) -> IntegerRange:
+    """Return how integers from `low` to `high` are drawn.
+
+    Parameters
+    ----------
+    low, high : int or array_like of int
+        The bounds; from 0 to `low` if `high` is None.
+    dtype : numpy.dtype
+        Type of the numbers.
+    endpoint : bool
+        Whether `high` is one of them.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If the bounds are not integers.
+    ArgumentError
+        If the type does not have the bounds, or there is no number between them.
+    """
     if high is None:
         first, end = np.array(0), _read_bound("low", low)
     else:
         first, end = _read_bound("low", low), _read_bound("high", high)
     broadcast_shape((first, end))
-    _check_bounds(first, end, found, endpoint)
+    _check_bounds(first, end, dtype, endpoint)
     with np.errstate(over="ignore"):
         # How many there are; 2**64 of them are 0.
         count = np.asarray(_modulo(end) - _modulo(first) + np.uint64(endpoint))
     is_single = first.ndim == 0 and end.ndim == 0
-    is_narrow = is_single and int(end) - int(first) + endpoint <= _NARROW
-    sampler = discrete.INTEGERS if is_narrow else discrete.WIDE_INTEGERS
-    return IntegerRange(sampler, found, (_modulo(first), count))
+    width = int(end) - int(first) + endpoint if is_single else 1 << 64
+    return IntegerRange(_find_sampler(width), dtype, (_modulo(first), count))
+
+
+def _find_sampler(count: int) -> Sampler:
+    """Return what draws one of so many integers, or fewer."""
+    if count < 1 << 32:
+        return discrete.INTEGERS
+    return discrete.WORDS if count == 1 << 32 else discrete.LONG_INTEGERS
 
 
 def _read_bound(name: str, value: object) -> Operand:
     array = to_host(value)
+    if array.dtype.kind == "f" and not hasattr(value, "dtype") and np.any(abs(array) >= 2.0**53):
+        # A list of integers so large that NumPy makes floats of them.
+        array = np.asarray(value, object)
     kind = array.dtype.kind
     if kind == "f" and np.all(array == np.floor(array)) and np.all(abs(array) < 2.0**63):
         return array.astype(np.int64)

@@ -13,6 +13,7 @@ from pygpulib.rand import distributions as dist
 from pygpulib.rand.compiling import Function, Value, device, kernel
 from pygpulib.rand.substreams import (
     inside_from,
+    join_words,
     uniform_from,
     uniform_single_from,
     words_of,
@@ -106,6 +107,13 @@ def four_words(stream: Value) -> Value:
     """Give four elements a word, the sub-stream, and a block of their own to go on with."""
     w0, w1, w2, w3 = words_of(stream, 0)
     return (w0, stream, 1), (w1, stream, 2), (w2, stream, 3), (w3, stream, 4)
+
+
+@device
+def two_long_words(stream: Value) -> Value:
+    """Give two elements 64 bits, the sub-stream, and a block of their own to go on with."""
+    w0, w1, w2, w3 = words_of(stream, 0)
+    return (join_words(w0, w1), stream, 1), (join_words(w2, w3), stream, 2)
 
 
 # ------------------------------------------------------------------------------------- the kernels

@@ -1,0 +1,167 @@
+"""Choosing and shuffling."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from pygpulib import rand
+from pygpulib.core.creation import device_array, to_device
+from pygpulib.rand import permutations
+
+LIMIT = 1e-3
+SIZES = [0, 1, 2, 3, 5, 1023, 1024, 1025, 1030, 2048, 5003, 30_001]
+
+
+@pytest.mark.parametrize("kind", [rand.Philox4x3210, rand.XORWOW])
+def test_permutations_have_every_number_once(kind):
+    rng = rand.Generator(kind(3))
+    for size in SIZES:
+        order = rng.permutation(size).copy_to_host()
+        assert order.dtype == np.int64
+        assert np.array_equal(np.sort(order), np.arange(size))
+
+
+@pytest.mark.parametrize("length", [2, 3, 4])
+def test_short_permutations_are_equally_likely(length):
+    rows = np.tile(np.arange(length), (9000, 1))
+    found = rand.default_rng(2).permuted(rows, axis=1).copy_to_host()
+    counts = Counter(map(tuple, found.tolist()))
+    assert len(counts) == math.factorial(length)
+    assert stats.chisquare(list(counts.values())).pvalue > LIMIT
+
+
+def test_the_way_of_long_permutations_makes_all_equally_likely(monkeypatch):
+    # The same kernels as for millions of elements: two or four buckets for four elements.
+    monkeypatch.setattr(permutations, "_SHORT", 1)
+    monkeypatch.setattr(permutations, "_BUCKET", 2)
+    rng = rand.default_rng(4)
+    counts = Counter(tuple(rng.permutation(4).copy_to_host().tolist()) for _ in range(2400))
+    assert len(counts) == 24
+    assert stats.chisquare(list(counts.values())).pvalue > LIMIT
+
+
+def test_long_permutations_put_every_element_anywhere():
+    count = 20_000
+    order = rand.default_rng(6).permutation(count).copy_to_host()
+    assert stats.kstest(order[: count // 2] / count, stats.uniform().cdf).pvalue > LIMIT
+    assert stats.pearsonr(order, np.arange(count)).pvalue > LIMIT
+    assert stats.pearsonr(order[1:], order[:-1]).pvalue > LIMIT
+    fixed = int(np.sum(order == np.arange(count)))
+    assert fixed <= 7
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "f2", "f4", "f8", "c16", "U3", "S5", "i4,f8"])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_sub_arrays_change_places(dtype, axis):
+    array = np.arange(2 * 5 * 3).reshape(2, 5, 3)
+    typed = np.zeros(array.shape, dtype)
+    if typed.dtype.names:
+        for name in typed.dtype.names:
+            typed[name] = array
+    else:
+        typed[...] = array.astype("U") if typed.dtype.kind in "US" else array
+    found = rand.default_rng(5).permutation(typed, axis=axis).copy_to_host()
+    order = rand.default_rng(5).permutation(typed.shape[axis]).copy_to_host()
+    assert np.array_equal(found, np.take(typed, order, axis))
+
+
+def test_permuted_shuffles_every_line_by_itself():
+    array = np.arange(2 * 50 * 3).reshape(2, 50, 3)
+    rng = rand.default_rng(1)
+    for axis in (0, 1, 2, -2):
+        found = rng.permuted(array, axis=axis).copy_to_host()
+        assert np.array_equal(np.sort(found, axis=axis), array)
+    lines = np.moveaxis(rng.permuted(array, axis=1).copy_to_host() // 3 % 50, 1, 2).reshape(6, 50)
+    assert len(set(map(tuple, lines.tolist()))) == 6
+    flat = rng.permuted(array).copy_to_host()
+    assert np.array_equal(np.sort(flat.ravel()), array.ravel())
+    assert not np.array_equal(flat, array)
+    # Longer lines than a thread shuffles.
+    long = np.tile(np.arange(1500), (2, 1))
+    found = rng.permuted(long, axis=1).copy_to_host()
+    assert np.array_equal(np.sort(found, axis=1), long)
+    assert not np.array_equal(found[0], found[1])
+
+
+def test_permuted_writes_to_out_which_may_be_the_array_itself():
+    array = np.arange(12).reshape(3, 4)
+    expected = rand.default_rng(1).permuted(array, axis=1).copy_to_host()
+    for out in (np.empty_like(array), device_array(array.shape, array.dtype)):
+        assert rand.default_rng(1).permuted(array, axis=1, out=out) is out
+        assert np.array_equal(np.asarray(out.tolist()), expected)
+    own = array.copy()
+    rand.default_rng(1).permuted(own, axis=1, out=own)
+    assert np.array_equal(own, expected)
+
+
+def test_shuffle_changes_arrays_and_lists_in_place():
+    array = np.arange(24).reshape(4, 6)
+    expected = rand.default_rng(9).permutation(array, axis=1).copy_to_host()
+    host, device, strided = array.copy(), to_device(array), np.zeros((4, 12), int)[:, ::2]
+    strided[...] = array
+    turned = to_device(array.T.copy()).T
+    for each in (host, device, strided, turned):
+        assert rand.default_rng(9).shuffle(each, axis=1) is None
+        assert np.array_equal(
+            each if isinstance(each, np.ndarray) else each.copy_to_host(), expected
+        )
+    letters = list("abcdefgh")
+    rand.default_rng(9).shuffle(letters)
+    assert sorted(letters) == list("abcdefgh")
+    order = rand.default_rng(9).permutation(8).copy_to_host()
+    assert letters == ["abcdefgh"[place] for place in order]
+
+
+def test_choice_with_putting_back():
+    rng = rand.default_rng(3)
+    chosen = rng.choice(7, 7000).copy_to_host()
+    assert stats.chisquare(np.bincount(chosen, minlength=7)).pvalue > LIMIT
+    chances = np.array([0.1, 0.0, 0.2, 0.7, 0.0])
+    chosen = rng.choice(5, 10_000, p=chances).copy_to_host()
+    counts = np.bincount(chosen, minlength=5)
+    assert counts[1] == counts[4] == 0
+    used = [0, 2, 3]
+    assert stats.chisquare(counts[used], 10_000 * chances[used]).pvalue > LIMIT
+    words = np.array(["a", "bb", "ccc"])
+    found = rng.choice(words, (2, 50)).copy_to_host()
+    assert found.shape == (2, 50)
+    assert set(found.ravel()) == set(words)
+
+
+@pytest.mark.parametrize("p", [None, [0.4, 0.3, 0.2, 0.1]])
+def test_choice_without_putting_back_is_one_after_the_other(p):
+    rng = rand.default_rng(3)
+    counts = Counter(
+        tuple(rng.choice(4, 2, replace=False, p=p).copy_to_host().tolist()) for _ in range(1200)
+    )
+    chances = p or [0.25] * 4
+    pairs = [(i, j) for i in range(4) for j in range(4) if i != j]
+    expected = [1200 * chances[i] * chances[j] / (1 - chances[i]) for i, j in pairs]
+    assert set(counts) <= set(pairs)
+    assert stats.chisquare([counts[pair] for pair in pairs], expected).pvalue > LIMIT
+
+
+def test_a_choice_of_few_of_many_repeats_none():
+    rng = rand.default_rng(3)
+    chosen = np.concatenate(
+        [rng.choice(10_000, 600, replace=False).copy_to_host() for _ in range(5)]
+    ).reshape(5, 600)
+    assert all(np.unique(row).size == 600 for row in chosen)
+    assert stats.kstest(chosen.ravel() / 10_000, stats.uniform().cdf).pvalue > LIMIT
+    # More than memory would hold, were all of them shuffled.
+    assert len(set(rng.choice(2**62, 50, replace=False).copy_to_host().tolist())) == 50
+
+
+def test_choice_along_an_axis_takes_sub_arrays():
+    array = np.arange(2 * 3 * 4).reshape(2, 3, 4)
+    for axis in (0, 1, 2, -1):
+        found = rand.default_rng(5).choice(array, (2, 5), axis=axis).copy_to_host()
+        places = rand.default_rng(5).choice(array.shape[axis], (2, 5)).copy_to_host()
+        assert np.array_equal(found, np.take(array, places, axis))
+    one = rand.default_rng(5).choice(to_device(array), axis=1).copy_to_host()
+    assert np.array_equal(one, array[:, rand.default_rng(5).choice(3)])
