@@ -15,9 +15,10 @@ from pygpulib.jit.dispatcher import Kernel
 from pygpulib.jit.options import CompileOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pygpulib.jit import types
+    from pygpulib.jit.transfers import Extension
 
 __all__ = ["jit"]
 
@@ -40,7 +41,6 @@ _HINTS = frozenset(
 # Options that must be empty: to ignore them would give other results.
 _UNSUPPORTED = {
     "link": "foreign code cannot be linked into kernels",
-    "extensions": "argument extensions are not supported",
     "boundscheck": "use debug=True, which checks bounds among other things",
 }
 
@@ -51,7 +51,9 @@ _REMOVED = {
 }
 
 _KNOWN = sorted(
-    {"device", "debug", "fastmath", "fma", "cache", "literals"} | _HINTS | set(_UNSUPPORTED)
+    {"device", "debug", "fastmath", "fma", "cache", "literals", "extensions"}
+    | _HINTS
+    | set(_UNSUPPORTED)
 )
 
 
@@ -64,6 +66,7 @@ def jit(
     fma: bool = True,
     cache: bool = True,
     literals: str = "numba",
+    extensions: Sequence[Extension] | None = None,
     **options: object,
 ) -> Any:  # noqa: ANN401  (a kernel or a decorator, as in numba)
     """Compile a function for the device; a decorator with or without parentheses.
@@ -88,6 +91,11 @@ def jit(
         x`` is a float64 for a float32 ``x``. ``"weak"``: what NumPy makes of Python's numbers,
         which take the type of what they meet, so that ``0.5 * x`` is a float32. This goes for the
         device functions that the kernel calls, too.
+    extensions : sequence of Extension, optional
+        What changes the arguments of the kernel before each launch: objects with a method
+        ``prepare_args(ty, val, stream, retr)``, which returns a type and a value to pass instead
+        (a namedtuple or an array for an object of your own) and may append to ``retr`` what is to
+        be called after the launch. The last one comes first.
     **options
         Numba's other options. Those that only advise the compiler (``inline``,
         ``launch_bounds``, ``lineinfo``, ``max_registers``, ``opt``, ...) are accepted.
@@ -112,6 +120,7 @@ def jit(
     ...         a[i] += 1
     """
     _check_options(options)
+    _check_extensions(extensions or ())
     is_debug = config.debug if debug is None else bool(debug)
     check_literals(literals)
     compile_options = CompileOptions(
@@ -123,7 +132,8 @@ def jit(
         hints=read_hints(options),
     )
     warn_of_conflicts(is_debug, options)
-    make = partial(_make, DeviceFunction if device else Kernel, compile_options)
+    compiled_class = DeviceFunction if device else Kernel
+    make = partial(_make, compiled_class, compile_options, tuple(extensions or ()))
     if func_or_sig is None:
         return partial(make, [])
     if isinstance(func_or_sig, FunctionType | Kernel | DeviceFunction):
@@ -134,6 +144,7 @@ def jit(
 def _make(
     compiled_class: type[Compiled],
     options: CompileOptions,
+    extensions: tuple[Extension, ...],
     signatures: list[types.FunctionSignature],
     function: object,
 ) -> Compiled:
@@ -145,7 +156,20 @@ def _make(
             detail="expected a Python function",
             help="decorate a function, or pass a signature",
         )
-    return compiled_class(py_func, options, signatures)
+    compiled = compiled_class(py_func, options, signatures)
+    if isinstance(compiled, Kernel):
+        compiled.extensions.extend(extensions)
+    return compiled
+
+
+def _check_extensions(extensions: Sequence[Extension]) -> None:
+    for each in extensions:
+        if not callable(getattr(each, "prepare_args", None)):
+            raise ArgumentTypeError(
+                f"an item of the option extensions of cuda.jit is {each!r}",
+                detail="expected an object with a method prepare_args(ty, val, stream, retr)",
+                help="pass an object, not its class",
+            )
 
 
 def _check_options(options: Mapping[str, object]) -> None:

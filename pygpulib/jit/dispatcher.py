@@ -343,13 +343,19 @@ class Kernel(Inspectable):
     def __reduce__(self) -> str | tuple[object, ...]:
         from pygpulib.jit.pickling import reduce_wrapper
 
-        return reduce_wrapper(self, self.py_func, _rebuild_kernel, (self.options, self._declared))
+        rest = (self.options, self._declared, tuple(self.extensions))
+        return reduce_wrapper(self, self.py_func, _rebuild_kernel, rest)
 
 
 def _rebuild_kernel(
-    py_func: FunctionType, options: CompileOptions, declared: tuple[types.FunctionSignature, ...]
+    py_func: FunctionType,
+    options: CompileOptions,
+    declared: tuple[types.FunctionSignature, ...],
+    extensions: tuple[Extension, ...],
 ) -> Kernel:
-    return Kernel(py_func, options, declared)
+    kernel = Kernel(py_func, options, declared)
+    kernel.extensions.extend(extensions)
+    return kernel
 
 
 class ConfiguredKernel:
@@ -416,18 +422,18 @@ class ConfiguredKernel:
         kernel = self.kernel
         parameters = kernel.parameters
         given = parameters.bind(args, kwargs)
-        argument_types, values = interpret_all(parameters.names_of(given), given)
         if kernel.extensions:
-            self._launch_extended(argument_types, given)
+            self._launch_extended(given)
             return
+        argument_types, values = interpret_all(parameters.names_of(given), given)
         found = kernel.find(argument_types)
         self._run(found, given, values)
         self._note(argument_types, found)
 
-    def _launch_extended(self, argument_types: TypeList, given: tuple[object, ...]) -> None:
+    def _launch_extended(self, given: tuple[object, ...]) -> None:
         """Launch the kernel with arguments that its extensions change first."""
         kernel, stream = self.kernel, self.config.stream
-        changed, after = apply_extensions(kernel.extensions, argument_types, given, stream)
+        changed, after = apply_extensions(kernel.extensions, given, stream)
         argument_types, values = interpret_all(kernel.parameters.names_of(changed), changed)
         self._run(kernel.find(argument_types), changed, values)
         for action in after:

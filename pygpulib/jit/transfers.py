@@ -9,6 +9,7 @@ import numpy as np
 from pygpulib.core.array import ndarray
 from pygpulib.core.creation import to_device
 from pygpulib.core.interop import is_cuda_array
+from pygpulib.errors import LaunchTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -82,14 +83,15 @@ class Extension(Protocol):
     """What changes the arguments of a kernel before its launches."""
 
     def prepare_args(
-        self, ty: types.Type, val: object, stream: object, retr: list[object]
-    ) -> tuple[types.Type, object]:
+        self, ty: types.Type | None, val: object, stream: object, retr: list[object]
+    ) -> tuple[types.Type | None, object]:
         """Return the type and the value to use instead.
 
         Parameters
         ----------
-        ty : Type
-            Type of the argument.
+        ty : Type or None
+            Type of the argument; None for an object that kernels do not take, which some
+            extension has to replace by one that they do.
         val : object
             The argument.
         stream : int
@@ -100,9 +102,17 @@ class Extension(Protocol):
         ...
 
 
+def _type_of(value: object) -> types.Type | None:
+    from pygpulib.jit.signature import interpret
+
+    try:
+        return interpret(value).type
+    except LaunchTypeError:
+        return None
+
+
 def apply_extensions(
     extensions: Iterable[Extension],
-    parameter_types: Sequence[types.Type],
     values: Sequence[object],
     stream: object,
 ) -> tuple[list[object], list[Any]]:
@@ -117,8 +127,8 @@ def apply_extensions(
     """
     after: list[Any] = []
     results = []
-    for declared, argument in zip(parameter_types, values, strict=True):
-        type_, value = declared, argument
+    for argument in values:
+        type_, value = _type_of(argument), argument
         for extension in reversed(list(extensions)):
             type_, value = extension.prepare_args(type_, value, stream=stream, retr=after)
         results.append(value)

@@ -138,7 +138,7 @@ def test_a_device_function_cannot_be_launched():
         ({"bind": True}, ArgumentTypeError, ["no option 'bind'"]),
         ({"boundscheck": True}, UnsupportedFeatureError, ["boundscheck=True", "use debug=True"]),
         ({"link": ["x.cu"]}, UnsupportedFeatureError, ["link=['x.cu']", "cannot be linked"]),
-        ({"extensions": [1]}, UnsupportedFeatureError, ["extensions=[1]"]),
+        ({"extensions": [1]}, ArgumentTypeError, ["the option extensions of cuda.jit is 1"]),
         (
             {"launch_bounds": (1, 2, 3, 4)},
             ArgumentError,

@@ -1,7 +1,11 @@
+import pickle
+from collections import namedtuple
+
 import numpy as np
 import pytest
 
 from pygpulib import cuda
+from pygpulib.errors import ArgumentTypeError, LaunchTypeError
 from pygpulib.jit.transfers import wrap_arg
 
 
@@ -96,6 +100,53 @@ def test_extensions_change_arguments_last_one_first():
     store[1, 1](out, 4)
     assert log[1] == ("int64", -3)
     assert log[2:4] == ["after", "after"]
+
+
+Range = namedtuple("Range", "low high")
+
+
+class Interval:
+    """Something that kernels do not take."""
+
+    def __init__(self, low, high):
+        self.low, self.high = low, high
+
+
+class Intervals:
+    """Passes intervals as named tuples, and notes which objects were passed."""
+
+    def prepare_args(self, ty, val, stream, retr):
+        if isinstance(val, Interval):
+            assert ty is None
+            return None, Range(val.low, val.high)
+        return ty, val
+
+
+@cuda.jit(extensions=[Intervals()])
+def clip(values, interval, scale=1):
+    i = cuda.grid(1)
+    if i < values.size:
+        values[i] = min(max(values[i], interval.low), interval.high) * scale
+
+
+def test_extensions_pass_objects_of_programs():
+    for kernel in (clip, pickle.loads(pickle.dumps(clip))):
+        values = np.arange(10.0)
+        for _ in range(3):
+            kernel[1, 32](values, interval=Interval(2, 7.5))
+        assert values.tolist() == [2, 2, 2, 3, 4, 5, 6, 7, 7.5, 7.5]
+    with pytest.raises(LaunchTypeError, match=r"the argument 'interval' .* is of type list"):
+        clip[1, 32](np.zeros(2), [1, 2])
+
+
+def test_extensions_have_to_be_objects_with_the_method():
+    with pytest.raises(ArgumentTypeError) as caught:
+        cuda.jit(extensions=[3])
+    assert str(caught.value) == (
+        "an item of the option extensions of cuda.jit is 3\n"
+        "expected an object with a method prepare_args(ty, val, stream, retr)\n"
+        "help: pass an object, not its class"
+    )
 
 
 def test_extensions_can_keep_arrays_from_coming_back():
