@@ -13,6 +13,7 @@ import numpy as np
 from pygpulib._bindings.cublas import MATH_MODES, POINTER_MODE_DEVICE, POINTER_MODE_HOST
 from pygpulib._record import record
 from pygpulib.blas import cuda_functions
+from pygpulib.blas.batched_cuda import CudaBatched
 from pygpulib.blas.cuda_functions import ENUMS, WITHOUT_LONG, function_name
 from pygpulib.blas.layout import find_columns, find_increment
 from pygpulib.blas.routines import FLAGS, LETTERS, NUMBERS, ROUTINES
@@ -124,6 +125,7 @@ class CudaEngine:
     def __init__(self, driver: CudaDriver) -> None:
         self._driver = driver
         self._threads = threading.local()
+        self.batched = CudaBatched(self)
         cuda_functions.open_cublas()
 
     @property

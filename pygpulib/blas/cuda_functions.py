@@ -14,7 +14,7 @@ from pygpulib._bindings.cublas import (
     find_cublas,
 )
 from pygpulib._bindings.library import Function
-from pygpulib.blas.routines import FLAGS, MIXED_ROUTINES, NUMBERS, ROUTINES
+from pygpulib.blas.routines import DTYPES, FLAGS, MIXED_ROUTINES, NUMBERS, ROUTINES
 from pygpulib.errors import LibraryError
 
 if TYPE_CHECKING:
@@ -59,10 +59,35 @@ def _describe(routine: Routine, is_long: bool) -> Function:
     return Function(f"do {routine.name}", tuple(types))
 
 
+# Arguments: h for the handle, i for an int or a letter, p for an address, l for a long long.
+_BATCHED = {
+    "gemmBatched": "hiiiiippipippii",
+    "gemmStridedBatched": "hiiiiippilpilppili",
+    "getrfBatched": "hipippi",
+    "getrsBatched": "hiiipippipi",
+    "getriBatched": "hipippipi",
+    "geqrfBatched": "hiipippi",
+    "gelsBatched": "hiiiipipippi",
+}
+_TYPES: dict[str, Any] = {"h": c_void_p, "i": c_int, "p": c_void_p, "l": c_int64}
+
+
+def batched_functions() -> dict[str, Function]:
+    """Return the routines for stacks of matrices under their exported names."""
+    table = {
+        f"cublas{letter}{name}": Function(f"do {name}", tuple([_TYPES[code] for code in codes]))
+        for name, codes in _BATCHED.items()
+        for letter in DTYPES
+    }
+    codes = "hiiiiippiipiippiiii"
+    table["cublasGemmEx"] = Function("do GemmEx", tuple([_TYPES[code] for code in codes]))
+    return table
+
+
 @cache
 def routine_functions() -> dict[str, Function]:
     """Return every routine under its exported name."""
-    table = {}
+    table = batched_functions()
     for routine in (*ROUTINES.values(), *MIXED_ROUTINES.values()):
         for is_long in (False, True):
             if is_long and routine.name in WITHOUT_LONG:

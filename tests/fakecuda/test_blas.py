@@ -79,3 +79,59 @@ def test_a_routine_gives_the_library_what_it_needs(library, name):
             arguments = make_values(routine, letter, flags, sizes, rng)
             check(routine, letter, arguments, next(layouts), place, stream)
     assert {used for _, used in library.calls} == {stream.handle}
+
+
+def random(rng, shape, dtype):
+    found = rng.uniform(-1, 1, shape)
+    if np.dtype(dtype).kind == "c":
+        found = found + 1j * rng.uniform(-1, 1, shape)
+    return found.astype(dtype)
+
+
+STACKS = (
+    cuda.to_device,
+    lambda a: cuda.to_device(a.swapaxes(1, 2).copy()).transpose(0, 2, 1),
+    lambda a: cuda.to_device(a[::-1].copy())[::-1],
+    lambda a: cuda.to_device(np.repeat(a, 2, axis=2))[:, :, ::2],
+    lambda a: a,
+)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "c16"])
+def test_stacks_are_multiplied(library, dtype):
+    rng = np.random.default_rng(0)
+    for turn, (transa, transb) in enumerate(itertools.product("NTC", repeat=2)):
+        a = random(rng, (4, 2, 3) if transa == "N" else (4, 3, 2), dtype)
+        b = random(rng, (4, 3, 5) if transb == "N" else (4, 5, 3), dtype)
+        c = random(rng, (4, 2, 5), dtype)
+        ops = {"N": lambda x: x, "T": lambda x: x.swapaxes(1, 2)}
+        ops["C"] = lambda x: x.swapaxes(1, 2).conj()
+        expected = 2 * (ops[transa](a) @ ops[transb](b)) + 0.5 * c
+        given = [STACKS[(turn + i * 2) % 5](each) for i, each in enumerate((a, b, c))]
+        got = blas.gemm_strided_batched(transa, transb, 2, *given[:2], 0.5, given[2])
+        assert got is given[2]
+        close = tolerance("S" if dtype == "f4" else "Z")
+        np.testing.assert_allclose(np.asarray(got), expected, rtol=close, atol=close)
+    a, b = cuda.to_device(a[0]), cuda.to_device(b)
+    made = blas.gemm_strided_batched("C", "C", 1, a, b)
+    expected = ops["C"](a.copy_to_host()[None]) @ ops["C"](b.copy_to_host())
+    np.testing.assert_allclose(made.copy_to_host(), expected, rtol=1e-5)
+
+
+def test_stacks_are_factored_solved_and_inverted(library):
+    rng = np.random.default_rng(1)
+    a, b = rng.random((3, 4, 4)), rng.random((3, 4, 2))
+    for place in (cuda.to_device, np.array):
+        factors, pivots, info = blas.getrf_batched(place(a))
+        assert not np.asarray(info).any()
+        x = blas.getrs_batched("T", factors, pivots, place(b))
+        np.testing.assert_allclose(a.swapaxes(1, 2) @ np.asarray(x), b)
+        inverses, _ = blas.getri_batched(factors, pivots)
+        np.testing.assert_allclose(np.asarray(inverses), np.linalg.inv(a))
+        x, info = blas.gels_batched("N", place(a[:, :, :2]), place(b))
+        expected = np.linalg.lstsq(a[1][:, :2], b[1], rcond=None)[0]
+        np.testing.assert_allclose(np.asarray(x)[1], expected)
+        factors, _ = blas.geqrf_batched(place(a))
+        np.testing.assert_allclose(
+            np.abs(np.linalg.qr(a[2])[1][0]), np.abs(np.asarray(factors)[2][0])
+        )

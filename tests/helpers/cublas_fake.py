@@ -11,7 +11,9 @@ import itertools
 import traceback
 from typing import TYPE_CHECKING, Any
 
+import ml_dtypes
 import numpy as np
+from scipy.linalg import lapack
 
 from pygpulib._bindings import cublas
 from pygpulib._bindings.library import Library
@@ -32,6 +34,24 @@ LETTERS = {
     "uplo": {0: "L", 1: "U"},
     "side": {0: "L", 1: "R"},
     "diag": {0: "N", 1: "U"},
+}
+DATA_TYPES = {
+    0: "float32",
+    1: "float64",
+    2: "float16",
+    3: "int8",
+    10: "int32",
+    14: ml_dtypes.bfloat16,
+}
+# Of factors, and of the arithmetic.
+COMPUTE_TYPES = {
+    64: ("float16", "float32"),
+    68: ("float32", "float64"),
+    70: ("float64", "float64"),
+    72: ("int32", "int64"),
+    74: ("float32", "float64"),
+    75: ("float32", "float64"),
+    77: ("float32", "float64"),
 }
 NUMBERS = ("alpha", "beta", "c", "s")
 OTHERS = {
@@ -88,6 +108,11 @@ class FakeCublas:
             for letter in routine.names
             for is_long in (False, True)
         }
+        self._batches = {
+            f"cublas{letter}{name}": (name, letter)
+            for name in ("gemmStridedBatched", *FACTORIZATIONS)
+            for letter in DTYPES
+        }
         self._table = {**cublas.FUNCTIONS, **routine_functions()}
 
     def __getitem__(self, name: str) -> Any:
@@ -105,6 +130,10 @@ class FakeCublas:
                 with self.driver.system.lock:
                     if name in self._routines:
                         self._run(name, *arguments)
+                    elif name in self._batches:
+                        self._run_batch(name, *arguments)
+                    elif name == "cublasGemmEx":
+                        self._run_mixed(name, *arguments)
                     else:
                         getattr(self, OTHERS[name])(*arguments)
             except RefusedError as refusal:
@@ -171,6 +200,163 @@ class FakeCublas:
         work = self.driver.system.work.submit(stream, name, run)
         if routine.returns_number:
             self.driver.system.work.drain(work)
+
+    def _submit(self, name: str, handle: int | None, step: Any, *, waits: bool = False) -> None:
+        state = self._state(handle)
+        assert state.workspace, "the workspace was not set after the stream"
+        self.calls.append((name, state.stream))
+        work = self.driver.system.work.submit(self.driver.system.stream(state.stream), name, step)
+        if waits:
+            self.driver.system.work.drain(work)
+
+    def _matrix(self, address: int, rows: int, columns: int, leading: int, dtype: Any) -> Any:
+        assert leading >= max(rows, 1), f"a leading dimension of {leading} for {rows} rows"
+        strides = (dtype.itemsize, leading * dtype.itemsize)
+        self._check_span(address, (rows, columns), strides, dtype.itemsize)
+        return self._view(address, (rows, columns), strides, dtype)
+
+    def _matrices(
+        self, addresses: int, count: int, rows: int, columns: int, leading: int, dtype: Any
+    ) -> list[Any]:
+        self._check(addresses, 8 * count)
+        places = self._view(addresses, (count,), (8,), np.dtype(np.int64))
+        return [self._matrix(int(each), rows, columns, leading, dtype) for each in places]
+
+    def _run_batch(self, name: str, handle: int | None, *arguments: Any) -> None:
+        kind, letter = self._batches[name]
+        dtype = np.dtype(DTYPES[letter])
+        if kind != "gemmStridedBatched":
+            step = FACTORIZATIONS[kind]
+            self._submit(name, handle, lambda: step(self, dtype, *arguments))
+            return
+        transa, transb, m, n, k, alpha, *rest = arguments
+        a, lda, step_a, b, ldb, step_b, beta, c, ldc, step_c, count = rest
+        one, two = LETTERS["transa"][transa], LETTERS["transb"][transb]
+        assert self._state(handle).mode == 0
+        factor, other = (
+            self._view(each, (1,), (dtype.itemsize,), dtype)[0].item() for each in (alpha, beta)
+        )
+
+        def run() -> None:
+            for i in range(count):
+                place = [
+                    each + i * step * dtype.itemsize
+                    for each, step in ((a, step_a), (b, step_b), (c, step_c))
+                ]
+                first = self._matrix(place[0], *((m, k) if one == "N" else (k, m)), lda, dtype)
+                second = self._matrix(place[1], *((k, n) if two == "N" else (n, k)), ldb, dtype)
+                output = self._matrix(place[2], m, n, ldc, dtype)
+                product = blas_reference.op(one, first) @ blas_reference.op(two, second)
+                output[...] = blas_reference.blend(factor * product, other, output)
+
+        self._submit(name, handle, run)
+
+    def getrf(
+        self, dtype: Any, n: int, a: int, lda: int, pivots: int, info: int, count: int
+    ) -> None:
+        factor = lapack.get_lapack_funcs("getrf", dtype=dtype)
+        for i, matrix in enumerate(self._matrices(a, count, n, n, lda, dtype)):
+            matrix[...], order, status = factor(matrix)
+            self._integers(pivots + 4 * n * i, n)[...] = order + 1
+            self._integers(info + 4 * i, 1)[...] = status
+
+    def getrs(
+        self,
+        dtype: Any,
+        trans: int,
+        n: int,
+        columns: int,
+        a: int,
+        lda: int,
+        pivots: int,
+        b: int,
+        ldb: int,
+        info: int,
+        count: int,
+    ) -> None:
+        solve = lapack.get_lapack_funcs("getrs", dtype=dtype)
+        right = self._matrices(b, count, n, columns, ldb, dtype)
+        for i, matrix in enumerate(self._matrices(a, count, n, n, lda, dtype)):
+            order = self._integers(pivots + 4 * n * i, n) - 1
+            right[i][...] = solve(matrix, order, right[i], trans=trans)[0]
+
+    def getri(
+        self,
+        dtype: Any,
+        n: int,
+        a: int,
+        lda: int,
+        pivots: int,
+        c: int,
+        ldc: int,
+        info: int,
+        count: int,
+    ) -> None:
+        invert = lapack.get_lapack_funcs("getri", dtype=dtype)
+        outputs = self._matrices(c, count, n, n, ldc, dtype)
+        for i, matrix in enumerate(self._matrices(a, count, n, n, lda, dtype)):
+            order = self._integers(pivots + 4 * n * i, n) - 1
+            outputs[i][...], self._integers(info + 4 * i, 1)[...] = invert(matrix, order)
+
+    def geqrf(
+        self, dtype: Any, m: int, n: int, a: int, lda: int, tau: int, info: int, count: int
+    ) -> None:
+        factor = lapack.get_lapack_funcs("geqrf", dtype=dtype)
+        factors = self._matrices(tau, count, min(m, n), 1, max(min(m, n), 1), dtype)
+        for i, matrix in enumerate(self._matrices(a, count, m, n, lda, dtype)):
+            matrix[...], factors[i][:, 0], _, _ = factor(matrix)
+
+    def gels(
+        self,
+        dtype: Any,
+        trans: int,
+        m: int,
+        n: int,
+        columns: int,
+        a: int,
+        lda: int,
+        c: int,
+        ldc: int,
+        host_info: int,
+        info: int,
+        count: int,
+    ) -> None:
+        assert trans == 0
+        solve = lapack.get_lapack_funcs("gels", dtype=dtype)
+        right = self._matrices(c, count, m, columns, ldc, dtype)
+        for i, matrix in enumerate(self._matrices(a, count, m, n, lda, dtype)):
+            matrix[...], right[i][...], status = solve(matrix, right[i])
+            self._integers(info + 4 * i, 1)[...] = status
+
+    def _integers(self, address: int, count: int) -> Any:
+        self._check(address, 4 * count)
+        return self._view(address, (count,), (4,), np.dtype(np.int32))
+
+    def _run_mixed(self, name: str, handle: int | None, *arguments: Any) -> None:
+        transa, transb, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, *rest = arguments
+        beta, c, type_c, ldc, compute, algorithm = rest
+        assert algorithm == -1
+        assert self._state(handle).mode == 0
+        kinds = [np.dtype(DATA_TYPES[each]) for each in (type_a, type_b, type_c)]
+        scale, inner = COMPUTE_TYPES[compute]
+        scale = np.dtype(scale)
+        factor, other = (
+            self._view(each, (1,), (scale.itemsize,), scale)[0] for each in (alpha, beta)
+        )
+        one, two = LETTERS["transa"][transa], LETTERS["transb"][transb]
+
+        def run() -> None:
+            first = self._matrix(a, *((m, k) if one == "N" else (k, m)), lda, kinds[0])
+            second = self._matrix(b, *((k, n) if two == "N" else (n, k)), ldb, kinds[1])
+            output = self._matrix(c, m, n, ldc, kinds[2])
+            product = blas_reference.op(one, first).astype(inner) @ blas_reference.op(
+                two, second
+            ).astype(inner)
+            output[...] = blas_reference.blend(
+                factor * product, other, output.astype(inner)
+            ).astype(kinds[2])
+
+        self._submit(name, handle, run)
 
     def _scalars(
         self, routine: Any, letter: str, native: dict[str, Any], on_device: bool = False
@@ -270,6 +456,15 @@ class FakeCublas:
             return np.empty(shape, dtype)
         base = np.ndarray(1, dtype, (ctypes.c_char * dtype.itemsize).from_address(address))
         return np.lib.stride_tricks.as_strided(base, shape, strides)
+
+
+FACTORIZATIONS = {
+    "getrfBatched": FakeCublas.getrf,
+    "getrsBatched": FakeCublas.getrs,
+    "getriBatched": FakeCublas.getri,
+    "geqrfBatched": FakeCublas.geqrf,
+    "gelsBatched": FakeCublas.gels,
+}
 
 
 def replace_cublas(monkeypatch: pytest.MonkeyPatch, driver: FakeCuda) -> FakeCublas:

@@ -1,0 +1,253 @@
+"""Stacks of problems on a GPU: cuBLAS's batched routines."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pygpulib._bindings.cublas import OPERATIONS, POINTER_MODE_HOST
+from pygpulib.blas.layout import find_columns
+from pygpulib.blas.routines import LETTERS
+from pygpulib.core.array import ndarray
+from pygpulib.core.creation import device_array
+from pygpulib.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from pygpulib.blas.cuda import CudaEngine
+
+
+class Stack:
+    """A stack of matrices as cuBLAS takes it.
+
+    Parameters
+    ----------
+    array : ndarray
+        The stack, whose matrices have contiguous columns or rows.
+    leading : int
+        Elements from one column to the next.
+    is_flipped : bool
+        Whether the columns are the matrices' rows.
+    """
+
+    def __init__(self, array: ndarray, leading: int, is_flipped: bool) -> None:
+        self.array = array
+        self.leading = leading
+        self.is_flipped = is_flipped
+        # One matrix that serves for all is at the same place every time.
+        self.distance = array.strides[0] // array.itemsize if array.shape[0] > 1 else 0
+
+
+class CudaBatched:
+    """The `Batched` protocol over arrays in device memory.
+
+    Parameters
+    ----------
+    engine : CudaEngine
+        What has the library's handles.
+    """
+
+    def __init__(self, engine: CudaEngine) -> None:
+        self._engine = engine
+
+    def gemm(
+        self,
+        transa: str,
+        transb: str,
+        alpha: Any,  # noqa: ANN401
+        a: ndarray,
+        b: ndarray,
+        beta: Any,  # noqa: ANN401
+        c: ndarray,
+        stream: int,
+    ) -> None:
+        """Write alpha op(a) op(b) + beta c to c."""
+        if not c.size:
+            return
+        if not a.size or not b.size:
+            self._engine.scale(c, beta, stream)
+            return
+        is_read = isinstance(beta, ndarray) or bool(beta)
+        output = self._find(c) or self._copy(c, "C", stream, is_read)
+        first = self._factor(a, transa, output.is_flipped, stream)
+        second = self._factor(b, transb, output.is_flipped, stream)
+        rows, columns = c.shape[1:]
+        inner = a.shape[2] if transa == "N" else a.shape[1]
+        if output.is_flipped:
+            first, second, rows, columns = second, first, columns, rows
+        numbers = [self._host_number(each, c.dtype) for each in (alpha, beta)]
+        self._call(
+            "gemmStridedBatched",
+            c.dtype,
+            stream,
+            OPERATIONS[first[1]],
+            OPERATIONS[second[1]],
+            rows,
+            columns,
+            inner,
+            numbers[0].ctypes.data,
+            *self._arguments(first[0]),
+            *self._arguments(second[0]),
+            numbers[1].ctypes.data,
+            *self._arguments(output),
+            c.shape[0],
+        )
+        if output.array is not c:
+            self._engine.assign(c, output.array, stream)
+
+    def getrf(self, factors: ndarray, pivots: ndarray, info: ndarray, stream: int) -> None:
+        """Factor matrices in place."""
+        count, n, _ = factors.shape
+        self._call(
+            "getrfBatched",
+            factors.dtype,
+            stream,
+            n,
+            self._addresses(factors, stream),
+            max(n, 1),
+            pivots.address,
+            info.address,
+            count,
+        )
+
+    def getrs(
+        self, trans: str, factors: ndarray, pivots: ndarray, right: ndarray, stream: int
+    ) -> None:
+        """Solve in place of the right sides."""
+        count, n, columns = right.shape
+        self._call_with_host_info(
+            "getrsBatched",
+            factors.dtype,
+            stream,
+            [
+                OPERATIONS[trans],
+                n,
+                columns,
+                self._addresses(factors, stream),
+                max(n, 1),
+                pivots.address,
+                self._addresses(right, stream),
+                max(n, 1),
+            ],
+            [count],
+        )
+
+    def getri(
+        self, factors: ndarray, pivots: ndarray, inverses: ndarray, info: ndarray, stream: int
+    ) -> None:
+        """Write the inverses."""
+        count, n, _ = factors.shape
+        self._call(
+            "getriBatched",
+            factors.dtype,
+            stream,
+            n,
+            self._addresses(factors, stream),
+            max(n, 1),
+            pivots.address,
+            self._addresses(inverses, stream),
+            max(n, 1),
+            info.address,
+            count,
+        )
+
+    def geqrf(self, factors: ndarray, tau: ndarray, stream: int) -> None:
+        """Factor matrices in place."""
+        count, m, n = factors.shape
+        self._call_with_host_info(
+            "geqrfBatched",
+            factors.dtype,
+            stream,
+            [m, n, self._addresses(factors, stream), max(m, 1), self._addresses(tau, stream)],
+            [count],
+        )
+
+    def gels(self, matrices: ndarray, right: ndarray, info: ndarray, stream: int) -> None:
+        """Solve in place of the right sides' first rows; the matrices are lost."""
+        count, m, n = matrices.shape
+        self._call_with_host_info(
+            "gelsBatched",
+            matrices.dtype,
+            stream,
+            [
+                OPERATIONS["N"],
+                m,
+                n,
+                right.shape[2],
+                self._addresses(matrices, stream),
+                max(m, 1),
+                self._addresses(right, stream),
+                max(m, 1),
+            ],
+            [info.address, count],
+        )
+
+    # -------------------------------------------------------------------------------- calls
+
+    def _call(self, name: str, dtype: np.dtype[Any], stream: int, *arguments: Any) -> None:  # noqa: ANN401
+        values = [each.address if isinstance(each, ndarray) else each for each in arguments]
+        with self._engine.handle(stream) as handle:
+            handle.use_numbers(POINTER_MODE_HOST)
+            function = getattr(handle.library, f"cublas{LETTERS[dtype.name]}{name}")
+            function(handle.pointer, *values)
+
+    def _call_with_host_info(
+        self,
+        name: str,
+        dtype: np.dtype[Any],
+        stream: int,
+        arguments: list[Any],
+        last: list[Any],
+    ) -> None:
+        """Call a function that says at once which of its arguments is wrong."""
+        info = ctypes.c_int()
+        self._call(name, dtype, stream, *arguments, ctypes.addressof(info), *last)
+        if info.value:
+            raise ArgumentError(
+                f"cuBLAS refuses argument {-info.value} of {LETTERS[dtype.name]}{name}"
+            )
+
+    def _addresses(self, stack: ndarray, stream: int) -> ndarray:
+        """Return the addresses of the matrices of a stack, in device memory."""
+        places = stack.address + np.arange(stack.shape[0], dtype=np.int64) * stack.strides[0]
+        made = device_array(stack.shape[0], np.int64, stream=stream)
+        made.copy_to_device(places, stream)
+        return made
+
+    def _arguments(self, stack: Stack) -> tuple[int, int, int]:
+        return stack.array.address, stack.leading, stack.distance
+
+    def _host_number(self, value: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:  # noqa: ANN401
+        return np.array(value.item() if isinstance(value, ndarray) else value, dtype)
+
+    # ------------------------------------------------------------------------------ layouts
+
+    def _factor(
+        self, array: ndarray, letter: str, transposed: bool, stream: int
+    ) -> tuple[Stack, str]:
+        """Return op(A), or its transpose, as a stack and the letter that makes it."""
+        stack = self._find(array) or self._copy(array, "C", stream)
+        conjugated = letter == "C" and array.dtype.kind == "c"
+        turned = ((letter != "N") != transposed) != stack.is_flipped
+        if conjugated and not turned:
+            stack, turned = self._copy(array, "C" if not stack.is_flipped else "F", stream), True
+        return stack, ("C" if conjugated else "T") if turned else "N"
+
+    def _find(self, array: ndarray) -> Stack | None:
+        columns = find_columns(array.shape[1:], array.strides[1:], array.itemsize)
+        step = array.strides[0]
+        if columns is None or (array.shape[0] > 1 and (step < 0 or step % array.itemsize)):
+            return None
+        return Stack(array, columns.leading, columns.is_flipped)
+
+    def _copy(self, array: ndarray, order: str, stream: int, is_filled: bool = True) -> Stack:
+        count, rows, columns = array.shape
+        if order == "F":
+            made = device_array((count, columns, rows), array.dtype, stream=stream)
+            made = made.transpose(0, 2, 1)
+        else:
+            made = device_array(array.shape, array.dtype, stream=stream)
+        if is_filled:
+            made.copy_to_device(array, stream)
+        return Stack(made, max(rows if order == "F" else columns, 1), order != "F")
