@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from pygpulib.core.device import Device, selected_ordinal
 from pygpulib.core.driver import LEGACY_DEFAULT_STREAM, PER_THREAD_DEFAULT_STREAM
+from pygpulib.core.settings import settings
+from pygpulib.core.stream import stream_handle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -93,6 +95,41 @@ def order_after(buffers: Iterable[Buffer], stream: int) -> None:
             buffer.readiness = None
         else:
             readiness.let_wait(stream)
+
+
+def hand_back(given: Iterable[object], taken: Iterable[object], stream: int) -> None:
+    """Let other libraries go on with arrays that they lent for one call of this package.
+
+    They know nothing of the stream that the call used. Arrays that the user made of those of other
+    libraries are not handed back: they may live longer than the libraries' streams.
+
+    Parameters
+    ----------
+    given, taken : iterable
+        The arguments of the call, and what they were exchanged for.
+    stream : int
+        The stream that the call used.
+    """
+    if not settings.CUDA_ARRAY_INTERFACE_SYNC:
+        return
+    for lender, buffer in _lenders(given, taken).items():
+        event = None if is_same_stream(lender, stream) else buffer.driver.mark_work(stream)
+        if event is not None:
+            with at_home(buffer):
+                buffer.driver.wait_event(lender, event)
+
+
+def _lenders(given: Iterable[object], taken: Iterable[object]) -> dict[int, Buffer]:
+    found: dict[int, Buffer] = {}
+    for argument, value in zip(given, taken, strict=True):
+        if argument is value:
+            continue
+        if isinstance(value, tuple) and isinstance(argument, tuple):
+            found |= _lenders(argument, value)
+        buffer = getattr(value, "buffer", None)
+        if buffer is not None and stream_handle(value.stream):  # type: ignore[attr-defined]
+            found[stream_handle(value.stream)] = buffer  # type: ignore[attr-defined]
+    return found
 
 
 def at_home(buffer: Buffer) -> AbstractContextManager[object]:

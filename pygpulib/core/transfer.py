@@ -15,7 +15,7 @@ from pygpulib.core.layout import (
     squeeze,
     strides_like,
 )
-from pygpulib.core.ordering import at_home, order_after
+from pygpulib.core.ordering import at_home, hand_back, order_after
 from pygpulib.core.stream import default_stream, stream_handle
 from pygpulib.errors import (
     ArgumentError,
@@ -99,10 +99,11 @@ def upload(target: ndarray, source: object, stream: StreamLike) -> None:
     handle = stream_handle(stream)
     _require_writable(target)
     squeezed = target.with_layout(squeeze(target.shape, target.strides))
-    source = share_foreign(source)
+    given, source = source, share_foreign(source)
     if _is_device_array(source, target):
         _check_match("ary", source, target)
         _copy_on_device(squeezed, source.with_layout(squeeze(source.shape, source.strides)), handle)
+        hand_back([given], [source], handle)
     else:
         host = host_array(source)
         _check_match("ary", host, target)
@@ -115,12 +116,13 @@ def assign(target: ndarray, value: object, stream: StreamLike) -> None:
     # As a plain statement an assignment is finished when it returns.
     is_synchronous = not stream and not target.stream
     handle = stream_handle(stream or target.stream)
-    value = share_foreign(value)
+    given, value = value, share_foreign(value)
     if _is_device_array(value, target):
         _check_store(value.dtype, target.dtype)
         strides = broadcast_strides(value.shape, value.strides, target.shape)
         source = value.with_layout(Layout(target.shape, strides))
         _copy_on_device(target, source, handle)
+        hand_back([given], [value], handle)
     else:
         _copy_to_device(target, _host_value(value, target), handle)
     if is_synchronous:

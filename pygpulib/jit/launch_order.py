@@ -12,15 +12,11 @@ from typing import TYPE_CHECKING
 
 from pygpulib.core.array import ndarray
 from pygpulib.core.device import current_driver, selected_ordinal
-from pygpulib.core.ordering import at_home, is_same_stream, order_after
-from pygpulib.core.settings import settings
-from pygpulib.core.stream import stream_handle
+from pygpulib.core.ordering import hand_back, order_after
 from pygpulib.errors import DeviceMismatchError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from pygpulib.core.memory import Buffer
 
 
 @contextmanager
@@ -53,11 +49,7 @@ def in_order(given: Sequence[object], values: Sequence[object], stream: int) -> 
     yield
     for ordinal in elsewhere:
         driver.end_access(ordinal, stream)
-    for producer, buffer in _producers(given, values, stream).items():
-        event = driver.mark_work(stream)
-        if event is not None:
-            with at_home(buffer):
-                driver.wait_event(producer, event)
+    hand_back(given, values, stream)
 
 
 def needs_order(values: Sequence[object]) -> bool:
@@ -75,25 +67,3 @@ def _arrays_in(values: Sequence[object]) -> Iterator[ndarray]:
             yield value
         elif isinstance(value, tuple):
             yield from _arrays_in(value)
-
-
-def _producers(given: Sequence[object], values: Sequence[object], stream: int) -> dict[int, Buffer]:
-    """Return the other streams of those arguments that other libraries lend for this launch.
-
-    Those go on with them when the launch returns, and know nothing of its stream. Arrays that the
-    user made of another library's arrays have a longer life than the libraries' streams may have.
-    """
-    found: dict[int, Buffer] = {}
-    if not settings.CUDA_ARRAY_INTERFACE_SYNC:
-        return found
-    for argument, value in zip(given, values, strict=True):
-        if isinstance(value, ndarray) and value is not argument:
-            found[stream_handle(value.stream)] = value.buffer
-        elif isinstance(value, tuple) and isinstance(argument, tuple):
-            found |= _producers(argument, value, stream)
-    # 0 is that of arrays which name none.
-    return {
-        handle: buffer
-        for handle, buffer in found.items()
-        if handle and not is_same_stream(handle, stream)
-    }

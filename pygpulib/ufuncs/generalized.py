@@ -13,6 +13,8 @@ import numpy as np
 
 from pygpulib._record import record
 from pygpulib.core.array import ndarray
+from pygpulib.core.ordering import hand_back
+from pygpulib.core.stream import stream_handle
 from pygpulib.errors import ArgumentError, ArgumentTypeError, ShapeError
 from pygpulib.jit.device_function import DeviceFunction
 from pygpulib.jit.dispatcher import Kernel
@@ -178,7 +180,11 @@ class GUFunc:
         ShapeError
             If the shapes do not go together.
         """
-        given = self._given_outputs(args, out)
+        wanted = self._outputs_of(args, out)
+        given = [
+            None if value is None else operands.read_output(self.__name__, value)
+            for value in wanted
+        ]
         inputs = [operands.read_operand(value) for value in args[: self.nin]]
         loop = choose_loop(self.__name__, self._loops, inputs)
         arrays = [
@@ -201,13 +207,16 @@ class GUFunc:
                 outputs.append(operands.check_output(self.__name__, array, full, dtype))
         if prod(shape):
             self._launch(loop, arrays + outputs, shape, stream)
+            hand_back(args[: self.nin], inputs, stream_handle(stream))
+            hand_back(wanted, given, stream_handle(stream))
         results = [
             _without_axes(output) if array is None else array
             for array, output in zip(given, outputs, strict=True)
         ]
         return results[0] if self.nout == 1 else tuple(results)
 
-    def _given_outputs(self, args: tuple[object, ...], out: object) -> list[AnyArray | None]:
+    def _outputs_of(self, args: tuple[object, ...], out: object) -> Sequence[object]:
+        """Return those arguments of a call that are outputs, None for each that is not given."""
         count = len(args)
         if count not in (self.nin, self.nargs):
             raise ArgumentTypeError(
@@ -218,7 +227,7 @@ class GUFunc:
         if count == self.nargs:
             if out is not None:
                 raise ArgumentError("cannot specify argument 'out' as both positional and keyword")
-            return [operands.read_output(self.__name__, value) for value in args[self.nin :]]
+            return args[self.nin :]
         if out is None:
             return [None] * self.nout
         values = out if isinstance(out, tuple | list) else (out,)
@@ -227,7 +236,7 @@ class GUFunc:
                 f"{self.__name__} was given {len(values)} output arrays",
                 detail=f"expected {self.nout}",
             )
-        return [operands.read_output(self.__name__, value) for value in values]
+        return values
 
     def _convert(
         self, position: int, array: AnyArray, dtype: np.dtype[Any], stream: StreamLike

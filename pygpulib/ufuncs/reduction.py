@@ -10,7 +10,7 @@ import numpy as np
 from pygpulib.core import dtypes
 from pygpulib.core.array import ndarray
 from pygpulib.core.creation import device_array
-from pygpulib.core.interop import as_cuda_array, is_cuda_array
+from pygpulib.core.interop import as_cuda_array, lies_on_device
 from pygpulib.errors import ArgumentError, ArgumentTypeError
 from pygpulib.jit import types
 from pygpulib.jit.device_function import DeviceFunction
@@ -125,7 +125,7 @@ class Reduce:
 
 def _read_array(value: object) -> Any:  # noqa: ANN401
     """Return a host or device array of one axis."""
-    if is_cuda_array(value):
+    if lies_on_device(value):
         array: Any = value if isinstance(value, ndarray) else as_cuda_array(value)
     else:
         array = np.asarray(value)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pygpulib.core.array import ndarray
+from pygpulib.core.ordering import hand_back
+from pygpulib.core.stream import stream_handle
 from pygpulib.errors import ArgumentError, ArgumentTypeError
 from pygpulib.jit.dispatcher import Kernel
 from pygpulib.jit.options import CompileOptions
@@ -133,6 +135,7 @@ class UFunc:
         output = self._prepare_output(arrays, given, loop, stream)
         if output.size:
             self._launch(loop, arrays, output, stream)
+            hand_back([*args[: self.nin], out], [*inputs, given], stream_handle(stream))
         if given is not None:
             return given
         return output[()] if isinstance(output, np.ndarray) and not output.ndim else output

@@ -157,8 +157,36 @@ def test_a_ufunc_takes_them_and_writes_to_them(fake_driver, library, make, kind,
     fake_driver.calls.clear()
     add(one, one, out=result)
     assert not WAITS & set(names_of_calls(fake_driver))
-    cuda.synchronize()
+    if kind is TensorArray:
+        cuda.synchronize()  # which nobody told the stream of
     assert (library.read(result) == 2 * ONES).all()
+
+
+def test_a_generalized_ufunc_hands_its_arrays_back(fake_driver, library, make):
+    @cuda.guvectorize(["void(int32[:], int32, int32[:])"], "(n),()->(n)")
+    def shift(values, by, result):
+        for i in range(values.size):
+            result[i] = values[i] + by
+
+    one, result = make(InterfaceArray, (3, 4), np.int32), make(InterfaceArray, (3, 4), np.int32)
+    library.fill(one, 1)
+    shift(one, cuda.to_device(np.ones(3, np.int32)), out=result)
+    assert (library.read(result) == ONES + 1).all()
+    total = cuda.reduce(lambda a, b: a + b)
+    tensor = make(TensorArray, (3,), np.int32)
+    library.fill(tensor, 1)
+    assert total(tensor) == 3 * ONES
+
+
+def test_the_other_library_may_overwrite_what_was_copied(library, make):
+    array = make(InterfaceArray, (40,), np.int32)
+    library.fill(array, 1)
+    stream, mine = cuda.stream(), cuda.device_array(40, np.int32)
+    mine.copy_to_device(array, stream=stream)
+    library.fill(array, 2)
+    library.read(array)
+    stream.synchronize()
+    assert (mine.copy_to_host() == ONES).all()
 
 
 @pytest.mark.parametrize("kind", [InterfaceArray, TensorArray])
