@@ -5,13 +5,16 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from unittest.mock import patch
 
 import numpy as np
 
 from pygpulib import cuda
 from pygpulib.cuda import cg
+from pygpulib.jit.backends.cuda import launch_record
 
 Check = Callable[[np.random.Generator], None]
 CASES: dict[str, Check] = {}
@@ -460,7 +463,7 @@ def checked_indices(rng):
     assert told == _expected(count - 1, problem), told
     # Of several threads that fail, one tells all.
     wrong = rng.choice(count, 6, replace=False)
-    places[wrong] = 80 + np.arange(6) * 70000
+    places[wrong] = 80 + np.arange(6)
     told = _told(a, places, count)
     all_of_them = [_expected(int(i), outside.format(80 + n)) for n, i in enumerate(wrong)]
     assert told in all_of_them, told
@@ -468,48 +471,71 @@ def checked_indices(rng):
 
 @cuda.jit
 def print_kernel(a, b):
-    i = cuda.grid(1)
+    grid, at = cuda.gridDim, cuda.blockIdx
+    block = at.x + grid.x * (at.y + grid.y * at.z)
+    i = block * cuda.blockDim.x + cuda.threadIdx.x
     if i < a.size and a[i] > 50:
-        print("thread", i, "has", a[i], b[i])
+        print("block", block, "has", a[i], b[i])
+
+
+def _print(a, b, *, words):
+    """Return the printed lines, and what was said about lines that did not fit."""
+    with (
+        patch.object(launch_record, "PRINT_WORDS", words),
+        redirect_stdout(io.StringIO()) as printed,
+        warnings.catch_warnings(record=True) as warned,
+    ):
+        warnings.simplefilter("always")
+        run(print_kernel, (2, 2, 2), 8, a, b)
+    return printed.getvalue().splitlines(), [str(each.message) for each in warned]
 
 
 @case
 def printing(rng):
-    a = rng.integers(0, 60, int(rng.integers(33, 60)))
+    a = rng.integers(0, 100, int(rng.integers(57, 64))) << rng.integers(0, 40)
     b = rng.integers(-9, 9, a.size) / 4
-    with redirect_stdout(io.StringIO()) as printed:
-        run(print_kernel, 2, 32, a, b)
-    expected = [f"thread {i} has {a[i]} {b[i]}" for i in np.flatnonzero(a > 50)]
-    assert sorted(printed.getvalue().splitlines()) == sorted(expected)
+    a[rng.random(a.size) < 0.3] *= -1
+    chosen = np.flatnonzero(a > 50)
+    expected = [f"block {i // 8} has {a[i]} {b[i]}" for i in chosen]
+    for words in (6 * len(chosen), 6 * len(chosen) + 5, 1 << 10):
+        lines, warned = _print(a, b, words=words)
+        # In the order of blocks, and in any order within a block.
+        assert [line.split()[1] for line in lines] == [line.split()[1] for line in expected]
+        assert sorted(lines) == sorted(expected)
+        assert warned == []
+    for words in (6 * len(chosen) - 1, 17, 6, 3):
+        lines, warned = _print(a, b, words=words)
+        assert len(lines) == words // 6
+        assert set(lines) <= set(expected)
+        assert [text.split()[0] for text in warned] == [str(len(expected) - words // 6)]
 
 
 @cuda.jit(device=True)
-def ackermann(m, n):
-    if m == 0:
-        return n + 1
-    if n == 0:
-        return ackermann(m - 1, 1)
-    return ackermann(m - 1, ackermann(m, n - 1))
+def paths(m, n):
+    if m == 0 or n == 0:
+        return m - n + 1
+    return paths(m - 1, n) * 3 - paths(m, n - 1) * m
 
 
 @cuda.jit
 def recursion_kernel(m, n, out):
     i = cuda.grid(1)
     if i < out.size:
-        out[i] = ackermann(m[i], n[i])
+        out[i] = paths(m[i], n[i])
 
 
-def _ackermann(m, n):
-    while m:
-        m, n = (m - 1, 1) if n == 0 else (m - 1, _ackermann(m, n - 1))
-    return n + 1
+def _paths(m, n):
+    if m == 0 or n == 0:
+        return m - n + 1
+    return _paths(m - 1, n) * 3 - _paths(m, n - 1) * m
 
 
 @case
 def recursion(rng):
     count = int(rng.integers(17, 31))
-    m, n = rng.integers(0, 3, count), rng.integers(0, 4, count)
-    *inputs, out = run(recursion_kernel, 1, 32, m, n, np.zeros(count, np.int64))
+    m, n = rng.integers(0, 6, (2, count))
+    m[0], n[0] = 0, 1 << 40
+    *inputs, out = run(recursion_kernel, 2, 16, m, n, np.zeros(count, np.int64))
     same(inputs[0], m)
     same(inputs[1], n)
-    same(out, np.array([_ackermann(*pair) for pair in zip(m.tolist(), n.tolist(), strict=True)]))
+    same(out, np.array([_paths(*pair) for pair in zip(m.tolist(), n.tolist(), strict=True)]))
