@@ -18,6 +18,7 @@ from pygpulib.blas.batched import (
 )
 from pygpulib.blas.compat import Blas
 from pygpulib.blas.functions import make_function
+from pygpulib.blas.mixed import gemm_ex, matmul
 from pygpulib.blas.products import gemm
 from pygpulib.blas.rotations import rotg, rotmg
 
@@ -90,6 +91,7 @@ __all__ = [
     "gemm",
     "gemm3m",
     "gemm_batched",
+    "gemm_ex",
     "gemm_strided_batched",
     "gemv",
     "gemv_batched",
@@ -111,6 +113,7 @@ __all__ = [
     "hpmv",
     "hpr",
     "hpr2",
+    "matmul",
     "nrm2",
     "rot",
     "rotg",

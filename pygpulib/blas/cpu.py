@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pygpulib.blas import mixed_cpu
 from pygpulib.blas.batched_cpu import CpuBatched
 from pygpulib.blas.fortran import FortranRoutine, find_address
 from pygpulib.blas.missing import REPLACEMENTS
@@ -16,7 +17,7 @@ from pygpulib.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pygpulib.blas.engine import DType
+    from pygpulib.blas.engine import DType, Product
     from pygpulib.blas.routines import Routine
     from pygpulib.core.driver import Driver, HostArray
     from pygpulib.core.layout import Shape
@@ -77,6 +78,28 @@ class CpuEngine:
         if isinstance(value, ndarray):
             value = value.item()
         return complex(value) if dtype.kind == "c" and not is_real else float(value)
+
+    def multiply_mixed(
+        self,
+        product: Product,
+        a: HostArray,
+        b: HostArray,
+        c: HostArray,
+        stream: int,  # noqa: ARG002
+    ) -> None:
+        """Write alpha op(a) op(b) + beta c to c."""
+        mixed_cpu.multiply_mixed(product, a, b, c)
+
+    def finish(
+        self,
+        work: HostArray,
+        bias: HostArray,
+        activation: str | None,
+        out: HostArray,
+        stream: int,  # noqa: ARG002
+    ) -> None:
+        """Write f(work + bias) to out."""
+        mixed_cpu.finish(work, bias, activation, out)
 
     def run(self, routine: Routine, letter: str, values: dict[str, Any], stream: int) -> Any:  # noqa: ARG002, ANN401
         """Do a routine of BLAS at once."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from pygpulib._bindings.cublas import MATH_MODES, POINTER_MODE_DEVICE, POINTER_MODE_HOST
 from pygpulib._record import record
-from pygpulib.blas import cuda_functions
+from pygpulib.blas import cuda_functions, mixed_cuda
 from pygpulib.blas.batched_cuda import CudaBatched
 from pygpulib.blas.cuda_functions import ENUMS, WITHOUT_LONG, function_name
 from pygpulib.blas.layout import find_columns, find_increment
@@ -26,7 +26,7 @@ from pygpulib.errors import ArgumentError, DeviceMismatchError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pygpulib.blas.engine import DType
+    from pygpulib.blas.engine import DType, Product
     from pygpulib.blas.routines import Routine
     from pygpulib.core.driver import Driver, HostArray
     from pygpulib.core.driver_cuda import CudaDriver
@@ -126,6 +126,7 @@ class CudaEngine:
         self._driver = driver
         self._threads = threading.local()
         self.batched = CudaBatched(self)
+        self._finish = mixed_cuda.make_kernel()
         cuda_functions.open_cublas()
 
     @property
@@ -264,6 +265,18 @@ class CudaEngine:
                 return DeviceNumber(value)
             value = value.item()
         return np.array(value, element)
+
+    def multiply_mixed(
+        self, product: Product, a: ndarray, b: ndarray, c: ndarray, stream: int
+    ) -> None:
+        """Write alpha op(a) op(b) + beta c to c."""
+        mixed_cuda.multiply_mixed(self, product, (a, b), c, stream)
+
+    def finish(
+        self, work: ndarray, bias: ndarray, activation: str | None, out: ndarray, stream: int
+    ) -> None:
+        """Write f(work + bias) to out, with a kernel."""
+        mixed_cuda.finish(self._finish, work, bias, activation, out, stream)
 
     def multiply_small(self, *_arguments: object) -> None:
         """Return None: there is no short way."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from pygpulib._record import record
 from pygpulib.core.device import current_driver
 from pygpulib.errors import NoDeviceError
 
@@ -20,6 +21,27 @@ AnyArray = Any
 """An array where the engine computes: of NumPy for the CPU, of this package on a GPU."""
 
 DType = np.dtype[np.generic]
+
+
+@record
+class Product:
+    """What is done to the factors of a product in mixed precision.
+
+    Attributes
+    ----------
+    transa, transb : str
+        The letters of the factors.
+    alpha, beta : number
+        The factors of the product and of the old values.
+    compute : str
+        The arithmetic: one of those in `pygpulib.blas.mixed`.
+    """
+
+    transa: str
+    transb: str
+    alpha: Any
+    beta: Any
+    compute: str
 
 
 class Batched(Protocol):
@@ -117,6 +139,18 @@ class Engine(Protocol):
 
     def number(self, value: object, dtype: DType, is_real: bool) -> object:
         """Return a number, or an array without axes, as `run` takes it."""
+        ...
+
+    def multiply_mixed(
+        self, product: Product, a: AnyArray, b: AnyArray, c: AnyArray, stream: int
+    ) -> None:
+        """Write alpha op(a) op(b) + beta c to c."""
+        ...
+
+    def finish(
+        self, work: AnyArray, bias: AnyArray, activation: str | None, out: AnyArray, stream: int
+    ) -> None:
+        """Write f(work + bias) to out; what is in the first is lost."""
         ...
 
     def multiply_small(

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from pygpulib import blas, cuda
+from pygpulib.blas.mixed import COMBINATIONS
 from pygpulib.blas.routines import ROUTINES, Form
+from pygpulib.core.dtypes import storage_dtype
 from tests.helpers.blas_cases import (
     MARK,
     MATRIX_LAYOUTS,
@@ -135,3 +137,41 @@ def test_stacks_are_factored_solved_and_inverted(library):
         np.testing.assert_allclose(
             np.abs(np.linalg.qr(a[2])[1][0]), np.abs(np.asarray(factors)[2][0])
         )
+
+
+@pytest.mark.parametrize(
+    ("kind", "compute", "result"),
+    [(kind, compute, result) for (kind, compute), all_ in COMBINATIONS.items() for result in all_],
+)
+def test_mixed_precision(library, kind, compute, result):
+    rng = np.random.default_rng(2)
+    layouts = [name for name in MATRIX_LAYOUTS if name != "unaligned"]
+    for turn, (transa, transb) in enumerate(itertools.product("NT", repeat=2)):
+        shapes = ((2, 5) if transa == "N" else (5, 2), (5, 3) if transb == "N" else (3, 5), (2, 3))
+        a, b, c = (rng.integers(-4, 5, shape) for shape in shapes)
+        dtypes = [storage_dtype(each) for each in (kind, kind, result)]
+        given = [
+            lay_out_on_device(each.astype(dtype), layouts[(turn * (i + 2)) % 8])[0]
+            for i, (each, dtype) in enumerate(zip((a, b, c), dtypes, strict=True))
+        ]
+        product = (a if transa == "N" else a.T) @ (b if transb == "N" else b.T)
+        got = blas.gemm_ex(transa, transb, 2, *given[:2], 3, given[2], compute=compute)
+        np.testing.assert_array_equal(got.copy_to_host().astype("f8"), 2 * product + 3 * c)
+    called = [name for name, _ in library.calls if name == "cublasGemmEx"]
+    assert len(called) == 4
+
+
+@pytest.mark.parametrize("activation", [None, "relu", "gelu"])
+def test_elements_are_finished_on_the_device(library, activation):
+    rng = np.random.default_rng(3)
+    a, b, bias = (rng.uniform(-1, 1, shape).astype("f2") for shape in ((3, 4), (4, 2), (2,)))
+    got = blas.matmul(
+        cuda.to_device(a), cuda.to_device(b), bias=cuda.to_device(bias), activation=activation
+    )
+    x = a.astype("f8") @ b.astype("f8") + bias
+    expected = {
+        None: x,
+        "relu": np.maximum(x, 0),
+        "gelu": 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),
+    }[activation]
+    np.testing.assert_allclose(got.copy_to_host(), expected, rtol=2e-3, atol=1e-3)
