@@ -1,0 +1,339 @@
+"""What the functions accept, and what they say about the rest."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+from pygpulib import blas, cuda
+from pygpulib.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
+
+A = np.arange(12.0).reshape(3, 4)
+B = np.arange(8.0).reshape(4, 2)
+X = np.arange(4.0)
+
+ERRORS = [
+    (
+        lambda: blas.gemm("N", "N", 1, A, A),
+        ShapeError,
+        "gemm: the argument B has shape (3, 4), which does not fit the other arguments\n"
+        "expected k x n, so length 4 along axis 0: A has shape (3, 4) and transa is 'N', "
+        "which makes k 4",
+    ),
+    (
+        lambda: blas.gemm("T", "N", 1, A, B),
+        ShapeError,
+        "gemm: the argument B has shape (4, 2), which does not fit the other arguments\n"
+        "expected k x n, so length 3 along axis 0: A has shape (3, 4) and transa is 'T', "
+        "which makes k 3",
+    ),
+    (
+        lambda: blas.gemm("N", "N", 1, A, B, 0, np.zeros((3, 3))),
+        ShapeError,
+        "gemm: the argument C has shape (3, 3), which does not fit the other arguments\n"
+        "expected m x n, so length 2 along axis 1: B has shape (4, 2) and transb is 'N', "
+        "which makes n 2",
+    ),
+    (
+        lambda: blas.gemv("N", 1, A, A),
+        ShapeError,
+        "gemv: the argument x has 2 axes\nexpected one axis, its shape is (3, 4)",
+    ),
+    (
+        lambda: blas.dot(X, X[:3]),
+        ShapeError,
+        "dot: the argument y has shape (3,), which does not fit the other arguments\n"
+        "expected n, so length 4 along axis 0: x has shape (4,), which makes n 4",
+    ),
+    (
+        lambda: blas.trsv("L", "N", False, A, X),
+        ShapeError,
+        "trsv: the argument A has shape (3, 4), which does not fit the other arguments\n"
+        "expected n x n, so length 3 along axis 1: A has shape (3, 4), which makes n 3",
+    ),
+    (
+        lambda: blas.tpmv("L", "N", False, X, X[:2]),
+        ShapeError,
+        "tpmv: the argument AP has shape (4,), which does not fit the other arguments\n"
+        "expected n (n + 1) / 2, so length 3 along axis 0: x has shape (2,), which makes n 2",
+    ),
+    (
+        lambda: blas.gbmv("N", 3, 1, 1, 1.0, A[:2], X),
+        ShapeError,
+        "gbmv: the argument A has shape (2, 4), which does not fit the other arguments\n"
+        "expected diagonals x n, so length 3 along axis 0: the argument kl is 1",
+    ),
+    (
+        lambda: blas.tpttr("L", np.zeros(4)),
+        ShapeError,
+        "tpttr: the argument AP has 4 elements\n"
+        "expected n (n + 1) / 2 of them, those of a triangle",
+    ),
+    (
+        lambda: blas.amax(X[:0]),
+        ShapeError,
+        "amax: the argument x has no elements\n"
+        "expected at least one: an empty vector has no largest or smallest element",
+    ),
+    (
+        lambda: blas.gemm("X", "N", 1, A, B),
+        ArgumentError,
+        "gemm: the argument transa is 'X'\n"
+        "expected 'N' (as it is), 'T' (transposed) or 'C' (transposed and conjugated)",
+    ),
+    (
+        lambda: blas.symv("M", 1, A, X),
+        ArgumentError,
+        "symv: the argument uplo is 'M'\n"
+        "expected 'L' (the lower triangle) or 'U' (the upper triangle)",
+    ),
+    (
+        lambda: blas.trmm("L", "U", "N", 2, 1, A, B),
+        ArgumentError,
+        "trmm: the argument diag is 2\n"
+        "expected True (ones on the diagonal, whatever it holds) or False",
+    ),
+    (
+        lambda: blas.gemm("N", "N", [1], A, B),
+        ArgumentError,
+        "gemm: the argument alpha is not a number: [1]\n"
+        "expected a number, or an array without axes that holds one",
+    ),
+    (
+        lambda: blas.her("L", 1j, X.astype("c16")),
+        ArgumentError,
+        "her: the argument alpha is 1j\n"
+        "expected a real number: the result is Hermitian with no other",
+    ),
+    (
+        lambda: blas.herk("L", "T", 1, A.astype("c16")),
+        ArgumentError,
+        "herk: the argument trans is 'T' and the arrays are complex\nexpected 'N' or 'C'",
+    ),
+    (
+        lambda: blas.gemm("N", "N", 1, A, B, 2),
+        ArgumentError,
+        "gemm: the argument beta is given, and C is not\nbeta multiplies C\n"
+        "help: give C, or leave beta out",
+    ),
+    (
+        lambda: blas.scal(2, np.broadcast_to(X, (4,))),
+        ArgumentError,
+        "scal: the argument x is read-only\nthe routine writes to it",
+    ),
+    (
+        lambda: blas.ger(1, X, X, np.lib.stride_tricks.as_strided(X, (4, 4), (8, 0))),
+        ArgumentError,
+        "ger: elements of the argument A share memory\n"
+        "the routine writes to it, and the result would depend on the order\n"
+        "help: give a copy, or leave it out",
+    ),
+    (
+        lambda: blas.gemm("N", "N", 1, A.astype(int), B),
+        DTypeError,
+        "gemm: the argument A has the unsupported dtype int64\n"
+        "expected float32, float64, complex64 or complex128\n"
+        "help: convert it first, with .astype(...)",
+    ),
+    (
+        lambda: blas.hemv("L", 1, np.eye(4), X),
+        DTypeError,
+        "hemv: the argument A has the unsupported dtype float64\n"
+        "expected complex64 or complex128\n"
+        "help: convert it first, with .astype(...)",
+    ),
+    (
+        lambda: blas.dot([1.0, 2.0], X),
+        ArgumentTypeError,
+        "dot: the argument x is a list\nexpected an array\n"
+        "help: make it one with numpy.asarray(...) or cuda.to_device(...)",
+    ),
+    (
+        lambda: blas.gbmv("N", 3.5, 1, 1, 1, A, X),
+        ArgumentTypeError,
+        "gbmv: the argument m is 3.5\nexpected an integer",
+    ),
+    (
+        lambda: blas.gbmv("N", -3, 1, 1, 1, A, X),
+        ArgumentError,
+        "gbmv: the argument m is -3\nexpected zero or more",
+    ),
+    (
+        lambda: blas.rotm(X, X.copy(), [1.0, 2.0]),
+        ShapeError,
+        "rotm: the argument param has shape (2,)\nexpected five numbers: flag, h11, h21, h12, h22",
+    ),
+    (
+        lambda: blas.rotmg(1j, 1, 1, 1),
+        DTypeError,
+        "rotmg: the arguments are not numbers that it takes\n"
+        "expected numbers of dtype float32, float64, they are of complex128",
+    ),
+    (
+        lambda: blas.gemm_strided_batched("N", "N", 1, A[None], A[None]),
+        ShapeError,
+        "gemm_strided_batched: the argument B has shape (1, 3, 4), which does not fit A\n"
+        "A has shape (1, 3, 4): expected 4 rows of op(B), got 3",
+    ),
+    (
+        lambda: blas.getrf_batched(A[None]),
+        ShapeError,
+        "getrf_batched: the argument A has shape (1, 3, 4), which does not fit the other "
+        "arguments\nexpected length 3 along axis 2: the matrices are square",
+    ),
+    (
+        lambda: blas.gemm_batched("N", "N", 1, [A], [B, B]),
+        ShapeError,
+        "gemm_batched: the sequences are of different lengths\nA has 1 matrices, B 2",
+    ),
+    (
+        lambda: blas.gemm_ex("N", "N", 1, A.astype("f2"), B.astype("f4")),
+        DTypeError,
+        "gemm_ex: the factors are of different dtypes: float16 and float32\n"
+        "help: convert one of them first, with .astype(...)",
+    ),
+    (
+        lambda: blas.gemm_ex("N", "N", 1, A, B, compute="tf32"),
+        ArgumentError,
+        "gemm_ex: float64 arrays are not multiplied in 'tf32'\nexpected 'float64'",
+    ),
+    (
+        lambda: blas.matmul(A, B, bias=X),
+        ShapeError,
+        "matmul: the argument bias has shape (4,)\nexpected (2,), one element for each column",
+    ),
+    (
+        lambda: blas.matmul(A, B, activation="tanh"),
+        ArgumentError,
+        "matmul: the argument activation is 'tanh'\nexpected 'relu' or 'gelu'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "kind", "message"), ERRORS)
+def test_mistakes_are_named(call, kind, message):
+    with pytest.raises(kind) as caught:
+        call()
+    assert str(caught.value) == message
+
+
+def test_a_missing_argument_is_named():
+    with pytest.raises(TypeError, match=r"gemv\(\) missing 1 required positional argument: 'x'"):
+        blas.gemv("N", 1.0, A)
+
+
+def test_numbers_do_not_widen_arrays_of_one_dtype():
+    a, b = A.astype("f4"), B.astype("f4")
+    assert blas.gemm("N", "N", 2.5, a, b).dtype == np.float32
+    assert blas.gemm("N", "N", np.float64(2.5), a, b).dtype == np.float32
+    assert blas.gemm("N", "N", 2.5j, a, b).dtype == np.complex64
+    assert blas.gemm("N", "N", 1, a, B).dtype == np.float64
+    assert blas.axpy(2.0, a[0].astype("c8"), a[1]).dtype == np.complex128
+
+
+def test_a_widened_output_is_a_new_array():
+    y = np.ones(3, np.float32)
+    got = blas.gemv("N", 1, A, X, 2, y)
+    assert got.dtype == np.float64
+    assert (y == 1).all()
+    np.testing.assert_allclose(got, A @ X + 2)
+
+
+def test_big_endian_arrays_are_converted():
+    np.testing.assert_allclose(blas.gemm("N", "N", 1, A.astype(">f8"), B), A @ B)
+
+
+def test_letters_may_be_small():
+    np.testing.assert_allclose(blas.gemm("t", "h", 1, A.T.copy(), B.T.copy()), A @ B)
+    x = np.ones(2)
+    blas.trsv("u", "n", "N", np.diag([2.0, 4.0]), x)
+    assert x.tolist() == [0.5, 0.25]
+
+
+@pytest.mark.parametrize("place", [lambda a: a, cuda.to_device], ids=["host", "device"])
+def test_numbers_may_be_arrays_without_axes(place):
+    alpha, beta = place(np.array(2.0)), place(np.array(3.0))
+    y = np.ones(3)
+    np.testing.assert_allclose(blas.gemv("N", alpha, A, X, beta, y), 2 * A @ X + 3)
+
+
+def test_results_are_where_the_arrays_are():
+    assert type(blas.gemm("N", "N", 1, A, B)) is np.ndarray
+    on_device = blas.gemm("N", "N", 1, cuda.to_device(A), B)
+    assert isinstance(on_device, cuda.devicearray.DeviceNDArray)
+    np.testing.assert_allclose(on_device.copy_to_host(), A @ B)
+    host = np.zeros((3, 2))
+    assert blas.gemm("N", "N", 1, cuda.to_device(A), cuda.to_device(B), 0, host) is host
+    np.testing.assert_allclose(host, A @ B)
+
+
+def test_outputs_that_overlap_factors():
+    memory = np.arange(40.0)
+    a, c = memory[:16].reshape(4, 4), memory[2:18].reshape(4, 4)
+    expected = a @ a
+    blas.gemm("N", "N", 1, a, a.copy(), 0, c)
+    np.testing.assert_allclose(c, expected)
+    square = np.arange(9.0).reshape(3, 3)
+    expected = square @ square.T
+    np.testing.assert_allclose(blas.gemm("N", "T", 1, square, square, 0, square), expected)
+    x = np.arange(4.0)
+    np.testing.assert_allclose(blas.axpy(2, x[:3], x[1:]), [1, 4, 7])
+    lower = np.arange(1.0, 10).reshape(3, 3)
+    expected = np.tril(lower) @ lower[1]
+    np.testing.assert_allclose(blas.trmv("L", "N", False, lower, lower[1]), expected)
+
+
+def test_a_product_of_nothing_is_what_beta_leaves():
+    for order in "CF":
+        c = np.ones((3, 2), order=order)
+        blas.gemm("N", "N", 1, np.ones((3, 0)), np.ones((0, 2)), 4, c)
+        assert (c == 4).all()
+        c[...] = np.nan
+        blas.gemm("N", "N", 1, np.ones((3, 0)), np.ones((0, 2)), 0, c)
+        assert (c == 0).all()
+    assert blas.gemv("N", 1, np.ones((3, 0)), np.ones(0)).tolist() == [0, 0, 0]
+    assert blas.gemv("T", 1, np.ones((0, 3)), np.ones(0), 2, np.ones(3)).tolist() == [2, 2, 2]
+    assert blas.dot(X[:0], X[:0]) == 0
+
+
+def test_the_first_of_equal_elements_is_found():
+    x = np.array([1.0, -3, 3, 0, -0.0])
+    assert blas.amax(x) == 1
+    assert blas.amin(x) == 3
+    assert blas.amax(x[::-1]) == 2
+    assert blas.amax(np.array([3 + 4j, 5 + 0j, 1 - 6j])) == 0
+
+
+def test_threads_do_not_share_arguments():
+    rng = np.random.default_rng(0)
+    pairs = [(rng.random((40, 30)), rng.random((30, 50))) for _ in range(4)]
+    failed = []
+
+    def work(a, b):
+        for _ in range(50):
+            c = blas.gemm("N", "N", 2.0, a[::2], b, 0, np.empty((20, 50)))
+            if not np.allclose(c, 2 * a[::2] @ b):
+                failed.append(a)
+
+    threads = [threading.Thread(target=work, args=pair) for pair in pairs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+
+
+def test_rotations():
+    r, _, c, s = blas.rotg(3.0, 4.0)
+    assert (float(r), float(c), float(s)) == (5.0, 0.6, 0.8)
+    r, _, c, s = blas.rotg(np.complex64(1j), np.complex64(2))
+    np.testing.assert_allclose([c * 1j + s * 2, -np.conj(s) * 1j + c * 2], [r, 0], atol=1e-6)
+    x, y = np.array([3.0, 1]), np.array([4.0, 2])
+    blas.rot(x, y, 0.6, 0.8)
+    np.testing.assert_allclose([x[0], y[0]], [5, 0], atol=1e-15)
+    param = blas.rotmg(2.0, 3.0, 4.0, 5.0)
+    x, y = np.array([4.0]), np.array([5.0])
+    blas.rotm(x, y, param)
+    np.testing.assert_allclose(y, 0, atol=1e-14)
