@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pygpulib import cuda
-from pygpulib.errors import ArgumentError, DeviceMismatchError, ExportError
+from pygpulib.errors import ArgumentError, DeviceMismatchError, ExportError, LayoutError
 from tests.fakecuda.client import Client
 from tests.fakecuda.devices import cuda_in_use, names_of_calls
 from tests.fakecuda.foreign import Consumed, InterfaceArray, Library, TensorArray
@@ -121,6 +121,56 @@ def test_a_shared_array_is_waited_for_in_launches_until_it_is_ready(
     cuda.synchronize()
     assert shared.buffer.readiness is None or shared.buffer.readiness.is_past()
     assert (library.read(array) == 16 * ONES).all()
+
+
+@pytest.mark.parametrize("stream", [None, 1, "ours"])
+def test_arrays_that_are_ready_on_the_stream_are_taken_the_short_way(
+    fake_driver, library, make, stream, double, monkeypatch
+):
+    ours = cuda.stream()
+    number = ours.handle if stream == "ours" else stream
+
+    class Ready(InterfaceArray):
+        @property
+        def __cuda_array_interface__(self):
+            return {**super().__cuda_array_interface__, "stream": number}
+
+    array, other = make(Ready, (40,), np.int32), make(Ready, (40,), np.int64)
+    library.fill(array, 1)
+    library.read(array)
+    launch = double[1, 64, ours] if stream == "ours" else double[1, 64]
+    for _ in range(2):
+        launch(array)
+    with monkeypatch.context() as patch:
+        patch.setattr(type(launch), "launch", None)
+        patch.setattr(launch.kernel, "find", None)
+        fake_driver.calls.clear()
+        launch(array)
+        assert {"cuLaunchKernel"} == set(names_of_calls(fake_driver)) - {"cuCtxSetCurrent"}
+    launch(other)  # of another type
+    double[1, 64](array)
+    cuda.synchronize()
+    assert (library.read(array) == 16 * ONES).all()
+
+
+def test_the_short_way_leaves_messages_to_the_long_way(library, make, double):
+    class Broken(InterfaceArray):
+        is_broken = False
+
+        @property
+        def __cuda_array_interface__(self):
+            data = {"data": (0, False)} if self.is_broken else {}
+            return {**super().__cuda_array_interface__, "stream": None, **data}
+
+    array = make(Broken, (4,), np.int32)
+    for _ in range(3):
+        double[1, 64](array)
+    array.is_broken = True
+    with pytest.raises(
+        LayoutError, match=r"the argument 'values' \(position 1\) is a Broken whose"
+    ):
+        double[1, 64](array)
+    cuda.synchronize()
 
 
 def test_views_of_a_shared_array_are_waited_for(library, make, double):

@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pygpulib.core.array import ndarray
+from pygpulib.core.cuda_interface import from_cuda_array_interface
 from pygpulib.core.dtypes import DType, bool_, float16, float32, float64, int64, uint64
+from pygpulib.core.ordering import is_same_stream
+from pygpulib.errors import PyGpuLibError
 from pygpulib.jit import types
 from pygpulib.jit.backends.cuda.parameters import parameter_addresses
 from pygpulib.jit.backends.protocol import HEADER_WORDS
@@ -124,25 +127,39 @@ def _packer(
 def _array_packer_of(driver: CudaDriver, stream: int) -> Callable[[types.ArrayType], Pack]:
     """Return what makes packers for arrays of the calling thread's device."""
     ordinal = driver.current_ordinal()
+    is_only = driver.device_count() == 1
 
     def make_packer(expected: types.ArrayType) -> Pack:
         def pack(argument: object) -> bytes | None:
-            if type(argument) is not ndarray:
+            array = argument if type(argument) is ndarray else _share(argument, stream)
+            if array is None or not (is_only or array.buffer.ordinal == ordinal):
                 return None
-            form = argument.kernel_form or _find_form(argument, stream)
+            form = array.kernel_form or _find_form(array, stream)
             if form is None:
                 return None
             type_, words = form
             return words if type_ is expected or type_ == expected else None
 
-        def pack_from_here(argument: object) -> bytes | None:
-            if type(argument) is not ndarray or argument.buffer.ordinal != ordinal:
-                return None
-            return pack(argument)
-
-        return pack if driver.device_count() == 1 else pack_from_here
+        return pack
 
     return make_packer
+
+
+def _share(argument: object, stream: int) -> ndarray | None:
+    """Return an array over that of another library, None if it is none or is not ready here."""
+    if isinstance(argument, np.ndarray):
+        return None
+    interface = getattr(argument, "__cuda_array_interface__", None)
+    if not isinstance(interface, dict):
+        return None
+    theirs = interface.get("stream")
+    if theirs is not None and not (isinstance(theirs, int) and is_same_stream(theirs, stream)):
+        return None
+    try:
+        return from_cuda_array_interface(interface, argument, sync=False)
+    except PyGpuLibError:
+        # The long way says which argument it is.
+        return None
 
 
 def _find_form(array: ndarray, stream: int) -> tuple[object, bytes] | None:
