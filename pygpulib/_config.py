@@ -1,21 +1,23 @@
 """The only reader of the environment.
 
-========================  ==================================================================
-variable                  meaning
-========================  ==================================================================
-``PYGPULIB_BACKEND``      ``auto`` (default), ``cpu`` or ``cuda``
-``PYGPULIB_CUDA_LIBRARY`` path of the CUDA driver's library, where the system does not find it
-``PYGPULIB_MEMORY_POOL``  ``0`` takes device memory from CUDA's oldest allocator, whose memory can
-                          be shared with other processes
+================================ ==================================================================
+variable                         meaning
+================================ ==================================================================
+``PYGPULIB_BACKEND``             ``auto`` (default), ``cpu`` or ``cuda``
+``PYGPULIB_CUDA_LIBRARY``        path of the CUDA driver's library, where the system does not find
+                                 it
+``PYGPULIB_MEMORY_POOL``         ``0`` takes device memory from CUDA's oldest allocator, whose
+                                 memory can be shared with other processes
 ``PYGPULIB_CUDA_MEMORY_MANAGER`` module with a plug-in that allocates device memory
-``PYGPULIB_CACHE``        ``0`` switches the on-disk cache of compiled kernels off
-``PYGPULIB_CACHE_DIR``    folder of the on-disk cache of compiled kernels
-``PYGPULIB_LIBDEVICE``    path of CUDA's ``libdevice.10.bc``, where it is in no usual place
-``PYGPULIB_NUM_THREADS``  threads of the CPU back end (default: the processors this process may use)
-``PYGPULIB_DEBUG``        ``1`` checks bounds in every kernel
-``PYGPULIB_VERIFY_IR``    ``1`` verifies the IR after every pass
-``PYGPULIB_DUMP_IR``      ``1`` prints the IR and the LLVM IR of every kernel to stderr
-========================  ==================================================================
+``PYGPULIB_CACHE``               ``0`` switches the on-disk cache of compiled kernels off
+``PYGPULIB_CACHE_DIR``           folder of the on-disk cache of compiled kernels
+``PYGPULIB_LIBDEVICE``           path of CUDA's ``libdevice.10.bc``, where it is in no usual place
+``PYGPULIB_NUM_THREADS``         threads of the CPU back end (default: the processors this process
+                                 may use)
+``PYGPULIB_DEBUG``               ``1`` checks bounds in every kernel
+``PYGPULIB_VERIFY_IR``           ``1`` verifies the IR after every pass
+``PYGPULIB_DUMP_IR``             ``1`` prints the IR and the LLVM IR of every kernel to stderr
+================================ ==================================================================
 """
 
 from __future__ import annotations

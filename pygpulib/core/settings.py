@@ -9,8 +9,8 @@ class Settings:
     Attributes
     ----------
     CUDA_ARRAY_INTERFACE_SYNC : bool
-        Whether sharing an array of another library waits for the stream that the array names.
-        On at first.
+        Whether work on an array of another library waits for the stream that the array names, and
+        that stream afterwards for the work. On at first.
     CUDA_LOW_OCCUPANCY_WARNINGS : bool
         Whether a launch of fewer blocks than the device runs at a time warns. Off at first,
         because a small grid is often all that there is to do.
