@@ -29,6 +29,7 @@ from pygpulib.rand.substreams import open_counted, open_fed
 State: TypeAlias = dict[str, Any]
 
 _WORDS = 4
+_NOTHING = np.uint64(0)
 _MASK_64 = 2**64 - 1
 _JUMP = 2**56
 """How far a jump goes in the sequence of a generator that has one sequence."""
@@ -41,9 +42,9 @@ class Source:
     Attributes
     ----------
     open_stream : Function
-        Takes `arguments` and a number, and returns the sub-stream of this number.
+        Takes the items of `arguments` and a number, and returns the sub-stream of this number.
     arguments : tuple
-        What the kernel is given.
+        Three things for the kernel.
     """
 
     open_stream: Function
@@ -317,7 +318,7 @@ class _Fed(BitGenerator):
         words = device_array(_WORDS * max(streams, 1), np.uint32)
         with self.lock:
             fill_array(self._engine, make_request(Distribution.RAW, "uint32"), words)
-        return Source(open_fed, (words, np.uint64(self._seed & 0xFFFFFFFF)))
+        return Source(open_fed, (words, np.uint64(self._seed & 0xFFFFFFFF), _NOTHING))
 
     def _jump(self, jumps: int) -> None:
         offset = self._engine.get_state().offset + jumps * _JUMP

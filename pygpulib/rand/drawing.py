@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 Array: TypeAlias = "ndarray | NDArray[Any]"
 Shape: TypeAlias = tuple[int, ...]
 
+_PARAMETERS = 3
+"""How many parameters the kernels of samplers take."""
+
 
 def draw(
     bits: BitGenerator,
@@ -88,11 +91,14 @@ def fill(
     kernel = kernel_of(sampler, source.open_stream, is_array)
     # Truth values are the numbers 0 and 1.
     plain = target.view(np.uint8) if target.dtype == np.bool_ else target
-    launch(kernel, streams, plain, given, source.arguments)
+    nothing = (0.0,) * (_PARAMETERS - len(given))
+    launch(kernel, streams, plain, *given, *nothing, *source.arguments)
 
 
 def _spread(operand: Operand, shape: Shape, order: Literal["C", "F"]) -> Operand:
     """Return an operand as a number, or with one element for each of the result in memory."""
+    if not operand.ndim:
+        return operand
     if operand.size == 1:
         return operand.reshape(())
     return np.broadcast_to(operand, shape).ravel(order)
@@ -135,7 +141,7 @@ def find_shape(operands: tuple[Operand, ...], size: object, out: object) -> Shap
                 help="leave size away",
             )
         shape = given
-    if (size is not None or out is not None) and not _fits(common, shape):
+    if common and shape is not common and not _fits(common, shape):
         raise ShapeError(
             f"numbers of the shape {shape} were asked for",
             detail=f"the parameters have the shape {common}, which cannot be broadcast to it",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,12 @@ def read_range(low: object, high: object, dtype: np.dtype[Any], endpoint: bool) 
     ArgumentError
         If the type does not have the bounds, or there is no number between them.
     """
+    if type(low) is int and (high is None or type(high) is int):
+        return _range_of_numbers(low, high, dtype, endpoint)
+    return _find_range(low, high, dtype, endpoint)
+
+
+def _find_range(low: object, high: object, dtype: np.dtype[Any], endpoint: bool) -> IntegerRange:
     if high is None:
         first, end = np.array(0), _read_bound("low", low)
     else:
@@ -80,6 +87,9 @@ def read_range(low: object, high: object, dtype: np.dtype[Any], endpoint: bool) 
     is_single = first.ndim == 0 and end.ndim == 0
     width = int(end) - int(first) + endpoint if is_single else 1 << 64
     return IntegerRange(_find_sampler(width), dtype, (_modulo(first), count))
+
+
+_range_of_numbers = lru_cache(maxsize=256)(_find_range)
 
 
 def _find_sampler(count: int) -> Sampler:

@@ -13,7 +13,7 @@ from pygpulib.core.array import ndarray
 from pygpulib.errors import ArgumentError, ArgumentTypeError, ShapeError
 
 Operand: TypeAlias = NDArray[Any]
-"""A parameter, with as many axes as it was given with."""
+"""A parameter, with as many axes as it was given with; one without may be a scalar of NumPy."""
 
 
 @record
@@ -39,7 +39,7 @@ MAX_MEAN = float(2**63 - 1) - np.sqrt(float(2**63 - 1)) * 10
 """The largest mean of a Poisson distribution whose numbers fit into an int64."""
 
 # Where NaN is allowed, as in NumPy, the results are NaN.
-ANY = Rule(np.ones_like, "a number")
+ANY = Rule(lambda _: np.True_, "a number")
 NOT_NEGATIVE = Rule(lambda x: ~(x < 0), "a number that is not negative")
 POSITIVE = Rule(lambda x: ~(x <= 0), "a number above 0")
 PROBABILITY = Rule(lambda x: (x >= 0) & (x <= 1), "a probability, from 0 to 1")
@@ -69,6 +69,10 @@ def read_operand(name: str, value: object, rule: Rule) -> Operand:
     ArgumentError
         If the rule does not allow an element.
     """
+    if type(value) is float and not rule.is_whole:
+        single: Any = np.float64(value)
+        if rule.allows(single):
+            return single  # type: ignore[no-any-return]
     array = to_host(value)
     if array.dtype.kind not in "biuf" or (rule.is_whole and not _is_whole(array)):
         kind = "integer" if rule.is_whole else "number"
@@ -124,6 +128,8 @@ def broadcast_shape(operands: tuple[Operand, ...]) -> tuple[int, ...]:
     ShapeError
         If they have none.
     """
+    if not any(operand.ndim for operand in operands):
+        return ()
     try:
         return np.broadcast_shapes(*(operand.shape for operand in operands))
     except ValueError as cause:

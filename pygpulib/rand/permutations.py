@@ -114,7 +114,7 @@ def _rows_kernel(open_stream: Function) -> Kernel:
         if row < orders.shape[0]:
             for i in range(orders.shape[1]):
                 orders[row, i] = i
-            _shuffle(orders[row], 0, orders.shape[1], open_stream(source, row))
+            _shuffle(orders[row], 0, orders.shape[1], open_stream(*source, row))
 
     return kernel(shuffle_rows)
 
@@ -151,7 +151,7 @@ def _count_kernel(open_stream: Function) -> Kernel:
             for row in range(places.shape[0]):
                 places[row, column] = 0
             for first in range(column * chunk, min(count, (column + 1) * chunk), 4):
-                words = words_of(open_stream(source, first // 4), 0)
+                words = words_of(open_stream(*source, first // 4), 0)
                 for k, word in enumerate(words):
                     if first + k < count:
                         places[np.int64(word >> shift), column] += 1
@@ -168,7 +168,7 @@ def _scatter_kernel(open_stream: Function) -> Kernel:
         count = order.size
         if column < places.shape[1]:
             for first in range(column * chunk, min(count, (column + 1) * chunk), 4):
-                words = words_of(open_stream(source, first // 4), 0)
+                words = words_of(open_stream(*source, first // 4), 0)
                 for k, word in enumerate(words):
                     if first + k < count:
                         row = np.int64(word >> shift)
@@ -185,7 +185,7 @@ def _bucket_kernel(open_stream: Function) -> Kernel:
         last = places.shape[1] - 1
         if row < places.shape[0]:
             begin = places[row - 1, last] if row > 0 else 0
-            _shuffle(order, begin, places[row, last], open_stream(source, blocks + row))
+            _shuffle(order, begin, places[row, last], open_stream(*source, blocks + row))
 
     return kernel(shuffle_bucket)
 

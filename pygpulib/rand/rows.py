@@ -30,7 +30,7 @@ def dirichlet_kernel(open_stream: Function) -> Kernel:
     def dirichlet(out: Value, alpha: Value, source: Value) -> None:
         row = grid(1)
         if row < out.shape[0]:
-            stream = open_stream(source, row)
+            stream = open_stream(*source, row)
             number = 0
             top = -math.inf
             for j in range(alpha.size):
@@ -67,7 +67,7 @@ def multinomial_kernel(open_stream: Function) -> Kernel:
     def multinomial(out: Value, trials: Value, chances: Value, source: Value) -> None:
         row = grid(1)
         if row < out.shape[0]:
-            stream = open_stream(source, row)
+            stream = open_stream(*source, row)
             number = 0
             left = trials[row if trials.size > 1 else 0]
             given = row if chances.shape[0] > 1 else 0
@@ -106,7 +106,7 @@ def hypergeometric_kernel(open_stream: Function) -> Kernel:
     def multivariate(out: Value, colors: Value, total: Value, sample: Value, source: Value) -> None:
         row = grid(1)
         if row < out.shape[0]:
-            stream = open_stream(source, row)
+            stream = open_stream(*source, row)
             number = 0
             left, rest = sample, total
             last = out.shape[1] - 1

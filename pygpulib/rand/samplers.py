@@ -120,25 +120,37 @@ def two_long_words(stream: Value) -> Value:
 
 
 @device
-def _no_parameters(_parameters: Value, _index: Value) -> Value:
-    return ()
+def _whole(parameter: Value, _index: Value) -> Value:
+    return parameter
 
 
-def reader_of(is_array: Sequence[bool]) -> Function:
-    """Return a function of a tuple and an index that gives the parameters of an element.
+@device
+def _element(parameter: Value, index: Value) -> Value:
+    return parameter[index]
+
+
+def _reader_of(is_array: Sequence[bool]) -> Function:
+    """Return a function of three parameters and an index that gives those of an element.
 
     Parameters
     ----------
     is_array : sequence of bool
-        Which items have a value for each element.
+        Which parameters have a value for each element; those that are not mentioned do not count.
     """
-    if not is_array:
-        return _no_parameters
-    last = len(is_array) - 1
-    before = reader_of(is_array[:last])
-    if is_array[last]:
-        return device(lambda given, index: (*before(given, index), given[last][index]))
-    return device(lambda given, index: (*before(given, index), given[last]))
+    pick = [_element if each else _whole for each in is_array]
+    match pick:
+        case []:
+            return device(lambda _a, _b, _c, _index: ())
+        case [first]:
+            return device(lambda a, _b, _c, index: (first(a, index),))
+        case [first, second]:
+            return device(lambda a, b, _c, index: (first(a, index), second(b, index)))
+        case [first, second, third]:
+            return device(
+                lambda a, b, c, index: (first(a, index), second(b, index), third(c, index))
+            )
+        case _:
+            raise AssertionError(f"{len(pick)} parameters")
 
 
 @cache
@@ -157,20 +169,23 @@ def kernel_of(sampler: Sampler, open_stream: Function, is_array: tuple[bool, ...
     Returns
     -------
     Kernel
-        Takes the output, the parameters and the source; one thread per sub-stream.
+        Takes the output, three parameters, and the three items of a source; one thread per
+        sub-stream. Plain arguments, not tuples, because a launch passes them faster.
     """
     make = {1: _single_kernel, 2: _pair_kernel, 4: _quad_kernel}[sampler.width]
-    return make(sampler, open_stream, reader_of(is_array))
+    return make(sampler, open_stream, _reader_of(is_array))
 
 
 def _single_kernel(sampler: Sampler, open_stream: Function, read: Function) -> Kernel:
     begin, finish = sampler.begin, sampler.finish
 
-    def draw(out: Value, parameters: Value, source: Value) -> None:
+    def draw(
+        out: Value, a: Value, b: Value, c: Value, start: Value, jump: Value, key: Value
+    ) -> None:
         index = grid(1)
         if index < out.size:
-            (only,) = begin(open_stream(source, index))
-            out[index] = finish(only, *read(parameters, index))
+            (only,) = begin(open_stream(start, jump, key, index))
+            out[index] = finish(only, *read(a, b, c, index))
 
     return kernel(draw)
 
@@ -178,16 +193,18 @@ def _single_kernel(sampler: Sampler, open_stream: Function, read: Function) -> K
 def _pair_kernel(sampler: Sampler, open_stream: Function, read: Function) -> Kernel:
     begin, finish = sampler.begin, sampler.finish
 
-    def draw(out: Value, parameters: Value, source: Value) -> None:
+    def draw(
+        out: Value, a: Value, b: Value, c: Value, start: Value, jump: Value, key: Value
+    ) -> None:
         number = grid(1)
         index = 2 * number
         if index < out.size:
-            first, second = begin(open_stream(source, number))
+            first, second = begin(open_stream(start, jump, key, number))
             if index + 1 < out.size:
-                out[index] = finish(first, *read(parameters, index))
-                out[index + 1] = finish(second, *read(parameters, index + 1))
+                out[index] = finish(first, *read(a, b, c, index))
+                out[index + 1] = finish(second, *read(a, b, c, index + 1))
             else:
-                out[index] = finish(first, *read(parameters, index))
+                out[index] = finish(first, *read(a, b, c, index))
 
     return kernel(draw)
 
@@ -195,22 +212,24 @@ def _pair_kernel(sampler: Sampler, open_stream: Function, read: Function) -> Ker
 def _quad_kernel(sampler: Sampler, open_stream: Function, read: Function) -> Kernel:
     begin, finish = sampler.begin, sampler.finish
 
-    def draw(out: Value, parameters: Value, source: Value) -> None:
+    def draw(
+        out: Value, a: Value, b: Value, c: Value, start: Value, jump: Value, key: Value
+    ) -> None:
         number = grid(1)
         index = 4 * number
         if index < out.size:
-            first, second, third, fourth = begin(open_stream(source, number))
+            first, second, third, fourth = begin(open_stream(start, jump, key, number))
             if index + 3 < out.size:
-                out[index] = finish(first, *read(parameters, index))
-                out[index + 1] = finish(second, *read(parameters, index + 1))
-                out[index + 2] = finish(third, *read(parameters, index + 2))
-                out[index + 3] = finish(fourth, *read(parameters, index + 3))
+                out[index] = finish(first, *read(a, b, c, index))
+                out[index + 1] = finish(second, *read(a, b, c, index + 1))
+                out[index + 2] = finish(third, *read(a, b, c, index + 2))
+                out[index + 3] = finish(fourth, *read(a, b, c, index + 3))
             else:
-                out[index] = finish(first, *read(parameters, index))
+                out[index] = finish(first, *read(a, b, c, index))
                 if index + 1 < out.size:
-                    out[index + 1] = finish(second, *read(parameters, index + 1))
+                    out[index + 1] = finish(second, *read(a, b, c, index + 1))
                 if index + 2 < out.size:
-                    out[index + 2] = finish(third, *read(parameters, index + 2))
+                    out[index + 2] = finish(third, *read(a, b, c, index + 2))
 
     return kernel(draw)
 

@@ -51,12 +51,11 @@ def _counted_block(stream: Value, number: Value) -> Value:
 
 
 @device
-def open_counted(source: Value, number: Value) -> Value:
+def open_counted(start: Value, jump: Value, key: Value, number: Value) -> Value:
     """Return a sub-stream that is a range of a Philox counter.
 
     The source is the index of the first sub-stream, a number that keeps jumps apart, and the key.
     """
-    start, jump, key = source
     return _counted_block, start + np.uint64(number), jump, key
 
 
@@ -72,12 +71,11 @@ def _fed_block(stream: Value, number: Value) -> Value:
 
 
 @device
-def open_fed(source: Value, number: Value) -> Value:
+def open_fed(words: Value, key: Value, _nothing: Value, number: Value) -> Value:
     """Return a sub-stream whose first block was written by another generator.
 
     The source is the array of these blocks, and a key. Further blocks are Philox of the first one.
     """
-    words, key = source
     return _fed_block, words, 4 * number, key
 
 
