@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 from contextlib import nullcontext, suppress
+from math import prod
 from typing import TYPE_CHECKING
 
 from pygpulib.core.device import current_driver
@@ -170,6 +171,7 @@ class Kernel(Inspectable):
             return table[key]
         except (KeyError, TypeError):
             configured = ConfiguredKernel(self, make_config(*parts), stream)
+        self._check_bound(configured)
         if settings.CUDA_LOW_OCCUPANCY_WARNINGS:
             warn_of_idle_processors(self.__name__, configured.config)
         # A list or an array of sizes is valid, but nothing to remember anything by.
@@ -178,6 +180,18 @@ class Kernel(Inspectable):
                 table.clear()
             table[key] = configured
         return configured
+
+    def _check_bound(self, configured: ConfiguredKernel) -> None:
+        """Refuse a block that is larger than the kernel was promised."""
+        bound = self.options.hints.max_threads_per_block
+        threads = prod(configured.blockdim)
+        if bound and threads > bound:
+            raise LaunchError(
+                f"the block of a launch has {threads} threads, but the kernel {self.__name__} was "
+                f"made for {bound} at most",
+                detail="its option launch_bounds says so",
+                help="use smaller blocks, or a larger bound",
+            )
 
     def __call__(self, *args: object, **kwargs: object) -> None:  # noqa: ARG002
         """Refuse a call without a launch configuration."""
@@ -224,7 +238,8 @@ class Kernel(Inspectable):
             raise ArgumentError(f"Can't create ForAll with negative task count: {ntasks}")
         if ntasks == 0:
             return self._launch_nothing
-        block = tpb or min(_DEFAULT_BLOCK, ntasks)
+        largest = self.options.hints.max_threads_per_block or _DEFAULT_BLOCK
+        block = tpb or min(_DEFAULT_BLOCK, largest, ntasks)
         return self[-(-ntasks // block), block, stream, sharedmem]
 
     def _launch_nothing(self, *args: object, **kwargs: object) -> None:

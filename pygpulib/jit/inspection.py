@@ -330,7 +330,11 @@ class Inspectable:
         signature : tuple of Type, optional
             Parameter types; may be left out where the kernel takes one signature only.
         """
-        return self._ask(lambda found: found.max_threads_per_block, signature)
+        bound = self.options.hints.max_threads_per_block
+        return self._ask(
+            lambda found: min(found.max_threads_per_block, bound or found.max_threads_per_block),
+            signature,
+        )
 
     def _ask(
         self, answer: Callable[[Specialization], _T], signature: object

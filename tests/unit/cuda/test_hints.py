@@ -1,9 +1,10 @@
 import warnings
 
+import numpy as np
 import pytest
 
 from pygpulib import cuda
-from pygpulib.errors import ArgumentError, ConfigurationWarning, PyGpuLibWarning
+from pygpulib.errors import ArgumentError, ConfigurationWarning, LaunchError, PyGpuLibWarning
 
 
 @pytest.mark.parametrize("bounds", [None, 128, (128,), (128, 2), (128, 2, 1), [64, 1]])
@@ -80,3 +81,27 @@ def test_options_that_go_with_debug():
         cuda.jit(debug=True)
         cuda.jit(debug=True, opt=False, lineinfo=False)
         cuda.jit(debug=False, opt=True, lineinfo=True)
+
+
+def test_larger_blocks_than_the_bound_are_refused():
+    @cuda.jit(launch_bounds=(64, 2))
+    def fill(a):
+        i = cuda.grid(1)
+        if i < a.size:
+            a[i] = 1
+
+    a = np.zeros(200)
+    for block in (65, (9, 8), (4, 4, 5)):
+        with pytest.raises(LaunchError) as caught:
+            fill[1, block](a)
+        threads = int(np.prod(block))
+        assert str(caught.value) == (
+            f"the block of a launch has {threads} threads, but the kernel fill was made for 64 at "
+            "most\nits option launch_bounds says so\n"
+            "help: use smaller blocks, or a larger bound"
+        )
+    assert not a.any()
+    fill[1, (8, 8)](a[:20])
+    fill.forall(a.size)(a)
+    assert list(fill.get_max_threads_per_block().values()) == [64]
+    assert a.all()
