@@ -147,7 +147,8 @@ def common_dtype(
     >>> common_dtype(ROUTINES["scal"], [np.ones(2, np.float32)], {"alpha": 2.5})
     dtype('float32')
     """
-    dtypes = {array.dtype.newbyteorder("=") for array in arrays}
+    # By their types, which have the byte order of the machine.
+    dtypes = {np.dtype(array.dtype.type) for array in arrays}
     free = [value for name, value in numbers.items() if name not in routine.real_numbers]
     dtype = np.result_type(*dtypes)
     if any(is_complex(number) for number in free):

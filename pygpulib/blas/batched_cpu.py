@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.linalg import lapack
 
+from pygpulib.blas import small_stacks
 from pygpulib.core.array import ndarray
 
 if TYPE_CHECKING:
@@ -45,6 +46,9 @@ class CpuBatched:
         """Write alpha op(a) op(b) + beta c to c."""
         first, second = _op(transa, a), _op(transb, b)
         alpha, beta = _number(alpha, c.dtype), _number(beta, c.dtype)
+        if small_stacks.fits(first, second, c):
+            small_stacks.multiply(first, second, c, float(alpha), float(beta))
+            return
         if not beta:
             np.matmul(first, second, out=c)
             if alpha != 1:

@@ -151,3 +151,24 @@ def test_stacked_least_squares(dtype):
     for i in range(4):
         expected = np.linalg.lstsq(a[i], b[i], rcond=None)[0]
         np.testing.assert_allclose(x[i], expected, rtol=1e-3, atol=1e3 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("layout", STACKS)
+def test_many_small_matrices_are_multiplied(dtype, layout):
+    rng = np.random.default_rng(7)
+    for m, n, k in ((8, 8, 8), (3, 5, 2), (1, 1, 7), (9, 2, 4)):
+        a, b = random(rng, (100, m, k), dtype), random(rng, (100, n, k), dtype)
+        c = random(rng, (100, m, n), dtype)
+        given = [STACKS[layout](each) for each in (a, b, c)]
+        got = blas.gemm_strided_batched("N", "T", 2, given[0], given[1], 0.5, given[2])
+        assert got is given[2]
+        expected = 2 * a @ b.swapaxes(1, 2) + 0.5 * c
+        np.testing.assert_allclose(got, expected, **close(dtype))
+        got[...] = np.nan
+        blas.gemm_strided_batched("N", "T", 1, given[0], given[1], 0, got)
+        np.testing.assert_allclose(got, a @ b.swapaxes(1, 2), **close(dtype))
+    square = random(rng, (100, 4, 4), dtype)
+    expected = square @ square
+    blas.gemm_strided_batched("N", "N", 1, square, square, 0, square)
+    np.testing.assert_allclose(square, expected, **close(dtype))
