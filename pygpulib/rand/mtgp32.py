@@ -56,6 +56,15 @@ def _sum_rows(matrix: Value, row: Value) -> Value:
     )
 
 
+@device
+def _move_down(state: Value, lane: Value) -> None:
+    """Let the words after the last slot be those before the first one."""
+    for i in range(0, _SIZE, _WARP):
+        place = np.uint64(i) + lane
+        if place < np.uint64(_SIZE):
+            state[place] = state[place + np.uint64(_SLOTS * _ROW)]
+
+
 @cache
 def _kernel(method: Method) -> Kernel:
     """Return the kernel that computes rows; its blocks are sub-sequences, and a warp each."""
@@ -90,11 +99,7 @@ def _kernel(method: Method) -> Kernel:
         for row in range(first_row, first_row + rows):
             slot = row % _SLOTS
             if slot == 0 and row > 0:
-                # The words before this row are those after the last slot.
-                for i in range(0, _SIZE, _WARP):
-                    place = np.uint64(i) + lane
-                    if place < np.uint64(_SIZE):
-                        state[place] = state[place + np.uint64(_SLOTS * _ROW)]
+                _move_down(state, lane)
                 syncwarp()
             at = np.uint64(slot * _ROW) + lane
             start = (np.uint64(row) * streams + stream) * np.uint64(_ROW) - begin
