@@ -210,3 +210,34 @@ def test_the_two_halves_of_the_line_mirror_each_other():
     numbers = np.sort(draw(create(Kind.SOBOL32), normal, 1 << 12)[1:])
     # Draws are multiples of 2**-12, and quantiles are taken half a step of 2**-32 beside them.
     assert np.allclose(numbers, -numbers[::-1], atol=1e-5)
+
+
+@pytest.mark.parametrize("program", range(25))
+def test_random_programs_give_the_numbers_of_the_library(program):
+    random = np.random.default_rng([2024, program])
+    kind = [Kind.MTGP32, *SOBOL][program % 5]
+    ours, theirs, dimensions = create(kind), HostGenerator(kind), 1
+
+    def tell(name, value):
+        getattr(ours, name)(value)
+        getattr(theirs, name)(value)
+
+    for _ in range(12):
+        match random.integers(8):
+            case 0 if kind is Kind.MTGP32:
+                tell("set_seed", int(random.integers(0, 2**64, dtype=np.uint64)))
+            case 1 if kind is Kind.MTGP32:
+                tell("set_ordering", RULES[kind].orderings[random.integers(3)])
+            case 0 if kind is not Kind.MTGP32:
+                dimensions = int(random.integers(1, 40))
+                tell("set_dimensions", dimensions)
+            case 1 if kind is not Kind.MTGP32:
+                # Short and long ones alike.
+                bits = int(random.integers(65))
+                tell("set_offset", int(random.integers(0, 2**64, dtype=np.uint64)) >> bits)
+            case _:
+                mean = float(np.exp(random.uniform(-5, 11)))
+                requests = [*EXACT[:2], make_request(Distribution.POISSON, "uint32", mean)]
+                request = requests[random.integers(3)]
+                size = dimensions * int(random.integers(1, 3000))
+                assert np.array_equal(draw(ours, request, size), theirs.generate(request, size))
