@@ -7,12 +7,12 @@ from functools import cache
 import numpy as np
 import pytest
 
-from pygpulib.core.creation import device_array
+from pygpulib.core.creation import device_array, to_device
 from pygpulib.core.device import get_device, use_driver
 from pygpulib.core.driver_cpu import CpuDriver
 from pygpulib.core.stream import create_stream
 from pygpulib.errors import ArgumentError, DeviceMismatchError, LibraryError
-from pygpulib.rand import cuda
+from pygpulib.rand import PRNG, Sobol, cuda, qmc, uniform
 from pygpulib.rand.compiling import kernel
 from pygpulib.rand.cpu import create as create_on_cpu
 from pygpulib.rand.cuda import create
@@ -190,3 +190,34 @@ def test_a_status_is_told_in_words(curand):
         engine._tell(2, int(Ordering.PSEUDO_LEGACY))
     assert caught.value.code == 104
     assert "curandSetGeneratorOrdering returned OUT_OF_RANGE (104)" in str(caught.value)
+
+
+def test_pyculibs_classes_fill_host_and_device_arrays_of_any_layout(curand):
+    expected = draw(create_on_cpu(Kind.XORWOW), UNIFORM, 6).reshape(3, 2)
+    host = np.zeros((3, 4), np.float32)
+    PRNG(PRNG.XORWOW).uniform(host[:, ::2])
+    assert np.array_equal(host[:, ::2], expected)
+    assert not host[:, 1::2].any()
+    device = to_device(np.zeros((2, 3), np.float32))
+    stream = create_stream()
+    PRNG(PRNG.XORWOW, stream=stream).uniform(device.T)
+    assert np.array_equal(device.copy_to_host(stream=stream).T, expected)
+    # Of an array with gaps only the first elements.
+    PRNG(PRNG.XORWOW).uniform(host[:, 1::2], 3)
+    assert np.array_equal(host[:, 1::2].reshape(-1), [*expected.reshape(-1)[:3], 0, 0, 0])
+
+
+def test_functions_have_a_generator_for_each_device(curand):
+    first, second = uniform(5), uniform(5, device=True)
+    assert not isinstance(second, np.ndarray)
+    numbers = np.concatenate([first, second.copy_to_host()])
+    assert len(np.unique(numbers)) == 10
+    assert ((numbers > 0) & (numbers <= 1)).all()
+
+
+def test_sobol_points_are_those_of_the_cpu(curand, monkeypatch):
+    make_kernel = qmc._kernel.__wrapped__
+    monkeypatch.setattr(qmc, "_kernel", make_kernel)
+    points = Sobol(3, scramble=False).random(20)
+    with use_driver(cpu_driver()):
+        assert np.array_equal(Sobol(3, scramble=False).random(20), points)
