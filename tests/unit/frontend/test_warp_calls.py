@@ -58,3 +58,38 @@ def test_arguments_by_name():
 
     with pytest.raises(KernelTypeError, match=r"the predicate of cuda\.any_sync is float64"):
         compile_for(kernel, np.zeros(1))
+
+
+@pytest.mark.parametrize("dtype", ["c8", "c16", "M8[s]", "m8[D]"])
+def test_values_of_several_numbers_are_shuffled(dtype):
+    @cuda.jit
+    def kernel(a, out):
+        i = cuda.grid(1)
+        out[0, i] = cuda.shfl_sync(0xFFFFFFFF, a[i], (7 * i) % 32)
+        out[1, i] = cuda.shfl_up_sync(0xFFFFFFFF, value=a[i], delta=3)
+        out[2, i] = cuda.shfl_down_sync(0xFFFFFFFF, a[i], delta=5)
+        out[3, i] = cuda.shfl_xor_sync(0xFFFFFFFF, a[i], 9)
+
+    lanes = np.arange(32)
+    a = (lanes * (2 + 3j)).astype(dtype) if dtype[0] == "c" else lanes.astype(dtype)
+    out = np.zeros((4, 32), dtype)
+    kernel[1, 32](a, out)
+    sources = [
+        (7 * lanes) % 32,
+        np.where(lanes < 3, lanes, lanes - 3),
+        np.where(lanes + 5 > 31, lanes, lanes + 5),
+        lanes ^ 9,
+    ]
+    assert (out == a[np.array(sources)]).all()
+
+
+def test_wrong_arguments_of_shuffles():
+    def twice(a):
+        a[0] = cuda.shfl_sync(1, a[0] * 1j, 0, value=1j)
+
+    def missing(a):
+        a[0] = cuda.shfl_xor_sync(1, a[0] * 1j)
+
+    for kernel, words in ((twice, "got two values for the argument 'value'"), (missing, "missing")):
+        with pytest.raises(KernelTypeError, match=words):
+            compile_for(kernel, np.zeros(1))
