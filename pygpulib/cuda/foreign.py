@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from pygpulib.errors import ArgumentTypeError, UnsupportedFeatureError
+from pygpulib.errors import ArgumentError, ArgumentTypeError, UnsupportedFeatureError
 from pygpulib.jit import extensions, types
 from pygpulib.jit.declarations import parse_signature
 from pygpulib.jit.extensions import Overload
@@ -21,6 +21,8 @@ __all__ = [
     "PTXSource",
     "declare_device",
 ]
+
+_ABIS = ("numba", "c")
 
 
 class LinkableCode:
@@ -124,7 +126,7 @@ def declare_device(
     sig: object,
     link: LinkableCode | str | list[LinkableCode | str] | None = None,
     use_cooperative: bool = False,  # noqa: ARG001
-    abi: str = "numba",  # noqa: ARG001
+    abi: str = "numba",
 ) -> ForeignFunction:
     """Declare a function in another language, for kernels to call.
 
@@ -150,7 +152,21 @@ def declare_device(
     ------
     ArgumentTypeError
         If the signature has no result type.
+    ArgumentError
+        If the name is none of a function, or the way to call it is unknown.
     """
+    if not (isinstance(name, str) and name.isidentifier()):
+        raise ArgumentError(
+            f"the argument name of declare_device is {name!r}",
+            detail="expected the name of a function",
+            help='write declare_device("name", "int32(float32[:])")',
+        )
+    if abi not in _ABIS:
+        raise ArgumentError(
+            f"the argument abi of declare_device is {abi!r}",
+            detail="expected 'numba' or 'c'",
+            help="leave it out for numba's way to call functions",
+        )
     signature = parse_signature(sig)
     if signature.result is None:
         raise ArgumentTypeError(

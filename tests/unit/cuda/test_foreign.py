@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from pygpulib import cuda, types
-from pygpulib.errors import UnsupportedFeatureError
+from pygpulib.errors import ArgumentError, UnsupportedFeatureError
 
 
 @pytest.mark.parametrize("signature", ["int32(float32[:])", types.int32(types.float32[:])])
@@ -24,6 +24,21 @@ def test_declarations(signature):
 def test_declarations_need_a_result(signature):
     with pytest.raises(TypeError, match=r"Return type must be provided for .* of f"):
         cuda.declare_device("f", signature)
+
+
+@pytest.mark.parametrize(
+    ("name", "abi", "problem"),
+    [
+        (5, "c", "the argument name of declare_device is 5"),
+        ("a b", "c", "the argument name of declare_device is 'a b'"),
+        ("f", "q", "the argument abi of declare_device is 'q'"),
+    ],
+)
+def test_wrong_declarations(name, abi, problem):
+    with pytest.raises(ArgumentError) as caught:
+        cuda.declare_device(name, "int32(int32)", abi=abi)
+    assert caught.value.problem == problem
+    assert caught.value.help
 
 
 def test_kernels_say_why_they_cannot_call_it():
