@@ -34,8 +34,8 @@ def _philox(c0: Value, c1: Value, c2: Value, c3: Value, key_0: Value, key_1: Val
     for number in _ROUNDS:
         first = (c0 & _WORD) * _FACTOR_0
         second = (c2 & _WORD) * _FACTOR_1
-        c0 = (second >> _HALF) ^ c1 ^ ((key_0 + number * _WEYL_0) & _WORD)
-        c2 = (first >> _HALF) ^ c3 ^ ((key_1 + number * _WEYL_1) & _WORD)
+        c0 = (second >> _HALF) ^ (c1 & _WORD) ^ ((key_0 + number * _WEYL_0) & _WORD)
+        c2 = (first >> _HALF) ^ (c3 & _WORD) ^ ((key_1 + number * _WEYL_1) & _WORD)
         c1 = second
         c3 = first
     return np.uint32(c0), np.uint32(c1), np.uint32(c2), np.uint32(c3)
