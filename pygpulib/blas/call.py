@@ -83,7 +83,7 @@ class Call:
         self._arrays = {
             name: self._in_dtype(engine.adopt(array, stream)) for name, array in arrays.items()
         }
-        self._placed: dict[str, Placed] = {}
+        self.placed: dict[str, Placed] = {}
         self._written: list[tuple[int, int]] = []
 
     @property
@@ -164,7 +164,7 @@ class Call:
         """Make a placed array an argument of the routine."""
         operand, _ = self._find(name)
         self.values[name] = placed.address
-        self._placed[name] = placed
+        self.placed[name] = placed
         if operand.stride:
             self.values[operand.stride] = placed.step
 
@@ -225,7 +225,7 @@ class Call:
         letter = LETTERS[self.dtype.name]
         result = self.engine.run(routine, letter, values, self.stream)
         for operand in routine.outputs:
-            placed, array = self._placed[operand.name], self._arrays[operand.name]
+            placed, array = self.placed[operand.name], self._arrays[operand.name]
             if placed.array is not array:
                 self.engine.assign(array, placed.array, self.stream)
         return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from pygpulib.blas.arguments import (
     Sizes,
     common_dtype,
+    is_complex,
     read_array,
     read_flag,
     read_number,
@@ -18,6 +20,7 @@ from pygpulib.blas.arguments import (
 from pygpulib.blas.arrange import arrange
 from pygpulib.blas.call import Call, check_writable
 from pygpulib.blas.engine import current_engine
+from pygpulib.blas.plans import Key, Plans, key_of, make_plan
 from pygpulib.blas.routines import FLAGS, NUMBERS, ROUTINES, SIZES, Role
 from pygpulib.core.array import ndarray
 from pygpulib.core.creation import device_array
@@ -35,6 +38,9 @@ if TYPE_CHECKING:
 # Sizes that arrays do not tell: how many of the rows of a band are above the diagonal, and how long
 # the columns would be.
 _TOLD = {"gbmv": ("m", "kl", "ku")}
+
+
+_PLANS = Plans()
 
 
 def parameters_of(routine: Routine) -> list[str]:
@@ -72,6 +78,24 @@ def run(routine: Routine, given: dict[str, Any], stream: StreamLike) -> Any:  # 
     object
         The output, a tuple of outputs, or the number that the routine returns.
     """
+    key, handle = key_of(routine, given), stream_handle(stream)
+    plan = _PLANS.find(key)
+    found = None if plan is None else plan.run(current_engine(), given, handle)
+    if found is None:
+        dtype, result, outputs = _run_anew(routine, given, handle, key)
+    else:
+        assert plan is not None
+        dtype, (result, outputs) = plan.dtype, found
+    if routine.returns_number:
+        return as_scalar(routine, result, dtype)
+    made = tuple(outputs.values())
+    return made[0] if len(made) == 1 else made
+
+
+def _run_anew(
+    routine: Routine, given: dict[str, Any], stream: int, key: Key | None
+) -> tuple[np.dtype[Any], Any, dict[str, GivenArray]]:
+    """Do a call that there is no plan for, and make one if there can be one."""
     flags, numbers = read_scalars(routine, given)
     known = {
         name: read_size(routine.name, name, given[name]) for name in _TOLD.get(routine.name, ())
@@ -89,13 +113,25 @@ def run(routine: Routine, given: dict[str, Any], stream: StreamLike) -> Any:  # 
     if "param" in given:
         parameters = read_parameters(routine.name, given["param"], dtype)
         values["param"] = parameters.ctypes.data
-    handle = stream_handle(stream)
-    outputs = _prepare_outputs(routine, sizes, arrays, values, dtype, handle)
-    result = execute(routine, dtype, values, {**arrays, **outputs}, handle)
-    if routine.returns_number:
-        return as_scalar(routine, result, dtype)
-    made = tuple(outputs.values())
-    return made[0] if len(made) == 1 else made
+    outputs = _prepare_outputs(routine, sizes, arrays, values, dtype, stream)
+    every = {**arrays, **outputs}
+    make_output = None
+    if any(operand.name not in arrays for operand in routine.outputs):
+        (output,) = outputs.values()
+        is_cleared = _is_cleared(routine.outputs[0], values)
+        shape, on_device = tuple(output.shape), isinstance(output, ndarray)
+        make_output = partial(_make_array, shape, dtype, on_device, is_cleared)
+    is_converted = any(outputs[name] is not arrays[name] for name in outputs if name in arrays)
+
+    def remember(call: Call) -> None:
+        if not is_converted and not _drops_imaginary_parts(routine, given):
+            _PLANS.add(key, make_plan(call, routine, every, make_output))
+
+    return dtype, execute(routine, dtype, values, every, stream, remember), outputs
+
+
+def _drops_imaginary_parts(routine: Routine, given: dict[str, Any]) -> bool:
+    return any(is_complex(given[name]) for name in routine.real_numbers)
 
 
 def as_scalar(routine: Routine, result: Any, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401
@@ -130,6 +166,7 @@ def execute(
     values: dict[str, Any],
     arrays: dict[str, GivenArray],
     stream: int,
+    remember: Callable[[Call], None] | None = None,
 ) -> Any:  # noqa: ANN401
     """Do a routine with arguments that fit each other.
 
@@ -145,6 +182,8 @@ def execute(
         All arrays.
     stream : int
         Where the work is queued.
+    remember : callable, optional
+        Told of the call when its arrays are placed.
     """
     engine = current_engine()
     ordered = {operand.name: arrays[operand.name] for operand in routine.operands}
@@ -161,6 +200,8 @@ def execute(
             engine.scale(call.array(output.name), values["beta"], stream)
     elif routine.returns_number or any(arrays[each.name].size for each in routine.outputs):
         arrange(call)
+        if remember is not None:
+            remember(call)
         result = call.run()
     for operand in routine.outputs:
         engine.publish(call.array(operand.name), arrays[operand.name], stream)
@@ -262,9 +303,12 @@ def _new_output(
                 detail=f"beta multiplies {operand.name}",
                 help=f"give {operand.name}, or leave beta out",
             )
-    # Triangles are written in part.
-    is_cleared = operand.role is Role.ADDED_TO or "uplo" in values
-    return _make_array(tuple(lengths), dtype, on_device, is_cleared)
+    return _make_array(tuple(lengths), dtype, on_device, _is_cleared(operand, values))
+
+
+def _is_cleared(operand: Operand, values: dict[str, Any]) -> bool:
+    """Return whether a new output has to be zeros; triangles are written in part."""
+    return operand.role is Role.ADDED_TO or "uplo" in values
 
 
 def _make_array(

@@ -91,7 +91,7 @@ def test_a_routine_does_what_its_formula_says(routine, letter):
     for flags in flag_choices(routine):
         if is_refused(routine, letter, flags):
             continue
-        for sizes in rng.permutation(np.array(SIZES))[:5]:
+        for sizes in rng.permutation(np.array(SIZES))[:3]:
             if is_defined(routine, sizes):
                 arguments = make_values(routine, letter, flags, sizes, rng)
                 check(routine, letter, arguments, next(layouts))
@@ -103,7 +103,10 @@ def test_every_pair_of_layouts_gives_the_same_numbers(routine, letter):
     choices = [each for each in flag_choices(routine) if not is_refused(routine, letter, each)]
     for turn, layouts in enumerate(layouts_of(routine)):
         flags = choices[(turn * 7) % len(choices)]
-        check(routine, letter, make_values(routine, letter, flags, SIZES[turn % 2], rng), layouts)
+        # The second time what was found out about the layouts is known.
+        for _ in range(2):
+            arguments = make_values(routine, letter, flags, SIZES[turn % 2], rng)
+            check(routine, letter, arguments, layouts)
 
 
 @pytest.mark.parametrize(("routine", "letter"), CASES)
@@ -111,7 +114,8 @@ def test_arrays_on_the_device_are_used_in_place(routine, letter):
     rng = np.random.default_rng(5)
     flags = next(flag_choices(routine))
     layouts = next(layouts_of(routine))
-    check(routine, letter, make_values(routine, letter, flags, SIZES[0], rng), layouts, True)
+    for _ in range(2):
+        check(routine, letter, make_values(routine, letter, flags, SIZES[0], rng), layouts, True)
 
 
 BLENDING = [name for name, routine in ROUTINES.items() if "beta" in routine.native]

@@ -337,3 +337,31 @@ def test_rotations():
     x, y = np.array([4.0]), np.array([5.0])
     blas.rotm(x, y, param)
     np.testing.assert_allclose(y, 0, atol=1e-14)
+
+
+def test_calls_that_look_alike_are_told_apart():
+    rng = np.random.default_rng(1)
+    for order in "CF":
+        a, b, c = (np.array(rng.random((70, 70)), order=order) for _ in range(3))
+        expected = a @ a
+        np.testing.assert_allclose(blas.gemm("N", "N", 1.0, a, a, 0, c), expected)
+        np.testing.assert_allclose(blas.gemm("N", "N", 1.0, a, b, 0, c), a @ b)
+        np.testing.assert_allclose(blas.gemm("N", "N", 1.0, a, b, 0.0, c), a @ b)
+        np.testing.assert_allclose(blas.gemm("N", "N", 2.0, b, a, 0, c), 2 * b @ a)
+        expected = a @ b
+        np.testing.assert_allclose(blas.gemm("N", "N", 1.0, a, b, 0, a), expected)
+        b.flags.writeable = False
+        with pytest.raises(ArgumentError, match="the argument C is read-only"):
+            blas.gemm("N", "N", 1.0, c, a, 0, b)
+    x, y = np.arange(3.0), np.arange(3.0)
+    for param in (np.array([-1.0, 1, 2, 3, 4]), np.array([-1.0, 5, 6, 7, 8])):
+        expected = param[1] * x + param[3] * y
+        np.testing.assert_allclose(blas.rotm(x.copy(), y.copy(), param)[0], expected)
+
+
+def test_results_of_calls_that_look_alike_are_different_arrays():
+    x, y = np.arange(70.0), np.ones(70)
+    first = blas.ger(1.0, x, y)
+    second = blas.ger(2.0, x, y)
+    np.testing.assert_allclose(first, np.outer(x, y))
+    np.testing.assert_allclose(second, 2 * np.outer(x, y))
