@@ -171,7 +171,9 @@ class Stream:
                 future.set_exception(fault)
 
         def tell_loop(fault: DeviceError | None) -> None:
-            loop.call_soon_threadsafe(resolve, fault)
+            # A loop that has ended meanwhile has nobody who waits.
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(resolve, fault)
 
         self.driver.add_host_function(self.handle, tell_loop)
         return future

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import threading
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,9 @@ class SimulatedGpu:
         self.driver = CudaDriver()
         self._stack.enter_context(use_driver(self.driver))
         self._known: set[str] = set()
+        self._is_closed = threading.Event()
+        if deferred:
+            threading.Thread(target=self._go_on, daemon=True).start()
 
     def check_test(self) -> Iterator[None]:
         """Run a test between the two parts, and complain about what it did to the driver."""
@@ -58,8 +62,14 @@ class SimulatedGpu:
         left, self._known = sorted(alive - self._known), alive
         return left
 
+    def _go_on(self) -> None:
+        """Do what is pending now and then, as devices do even if nobody asks."""
+        while not self._is_closed.wait(0.2):
+            self.fake.run_pending()
+
     def close(self) -> None:
         """Put the back end back that was in use before."""
+        self._is_closed.set()
         gc.collect()
         self.driver.close()
         self._stack.close()
