@@ -18,8 +18,14 @@ from pygpulib.rand.operands import (
     broadcast_shape,
     read_operand,
 )
+from pygpulib.rand.samplers import Sampler
 
 _SINGLE = np.dtype(np.float32)
+
+
+def _choose(dtype: np.dtype[Any], double: Sampler, single: Sampler) -> Sampler:
+    """Return the sampler for a precision."""
+    return single if dtype == _SINGLE else double
 
 
 def _check_interval(low: Operand, high: Operand) -> None:
@@ -27,7 +33,7 @@ def _check_interval(low: Operand, high: Operand) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         width = high - low
     if not np.all(np.isfinite(width)):
-        raise IntervalError(
+        raise ArgumentError(
             "the interval from low to high is not finite", detail="expected finite numbers"
         )
     if np.any(width < 0):
@@ -43,10 +49,6 @@ def _check_triangle(left: Operand, mode: Operand, right: Operand) -> None:
             "the corners of a triangular distribution are not in order",
             detail="expected left <= mode <= right and left < right",
         )
-
-
-class IntervalError(ArgumentError, OverflowError):
-    """An interval is too long."""
 
 
 class DrawsContinuous(DrawsNumbers):
@@ -65,7 +67,7 @@ class DrawsContinuous(DrawsNumbers):
             Where to write to: a device array, or a NumPy array.
         """
         found = read_float_dtype("random", dtype)
-        sampler = continuous.RANDOM_SINGLE if found == _SINGLE else continuous.RANDOM
+        sampler = _choose(found, continuous.RANDOM, continuous.RANDOM_SINGLE)
         return draw(self._bit_generator, sampler, found, (), size, out)
 
     def standard_normal(
@@ -83,8 +85,7 @@ class DrawsContinuous(DrawsNumbers):
             Where to write to: a device array, or a NumPy array.
         """
         found = read_float_dtype("standard_normal", dtype)
-        is_single = found == _SINGLE
-        sampler = continuous.STANDARD_NORMAL_SINGLE if is_single else continuous.STANDARD_NORMAL
+        sampler = _choose(found, continuous.STANDARD_NORMAL, continuous.STANDARD_NORMAL_SINGLE)
         return draw(self._bit_generator, sampler, found, (), size, out)
 
     def standard_exponential(
@@ -112,10 +113,8 @@ class DrawsContinuous(DrawsNumbers):
                 f"the argument method is {method!r}", detail="expected 'zig' or 'inv'"
             )
         found = read_float_dtype("standard_exponential", dtype)
-        is_single = found == _SINGLE
-        sampler = (
-            continuous.STANDARD_EXPONENTIAL_SINGLE if is_single else continuous.STANDARD_EXPONENTIAL
-        )
+        double, single = continuous.STANDARD_EXPONENTIAL, continuous.STANDARD_EXPONENTIAL_SINGLE
+        sampler = _choose(found, double, single)
         return draw(self._bit_generator, sampler, found, (), size, out)
 
     def standard_gamma(

@@ -185,7 +185,10 @@ def _packed(array: ndarray | np.ndarray[Any, np.dtype[Any]]) -> ndarray:
 
 def _write(target: ndarray | np.ndarray[Any, np.dtype[Any]], source: ndarray) -> None:
     if isinstance(target, np.ndarray):
-        target[...] = source.copy_to_host()
+        if target.flags.c_contiguous and target.flags.aligned and target.dtype == source.dtype:
+            source.copy_to_host(target)
+        else:
+            target[...] = source.copy_to_host()
     else:
         target.copy_to_device(source)
 
