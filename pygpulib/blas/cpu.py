@@ -11,6 +11,7 @@ from pygpulib.blas.batched_cpu import CpuBatched
 from pygpulib.blas.fortran import FortranRoutine, find_address
 from pygpulib.blas.missing import REPLACEMENTS
 from pygpulib.blas.small import multiply_small
+from pygpulib.blas.threads import LARGEST, SMALLEST, OneThread, one_thread
 from pygpulib.core.array import ndarray
 from pygpulib.errors import ArgumentError
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pygpulib.core.layout import Shape
 
 _LARGEST = 2**31 - 1
+_PRODUCTS = frozenset(["gemm", "symm", "hemm", "rank_k", "trmm", "trsm"])
 
 
 class CpuEngine:
@@ -117,7 +119,24 @@ def find_entry(routine: Routine, letter: str) -> Callable[[dict[str, Any]], Any]
         name = routine.names[letter].lower()
         assert find_address(name), name
         made = FortranRoutine(routine, letter, name)
+    control = one_thread() if routine.family in _PRODUCTS else None
+    if control is not None:
+        made = _with_threads_if_worth_it(made, control)
     return _with_checked_sizes(routine, made)
+
+
+def _with_threads_if_worth_it(
+    entry: Callable[[dict[str, Any]], Any], control: OneThread
+) -> Callable[[dict[str, Any]], Any]:
+    def call(values: dict[str, Any]) -> Any:  # noqa: ANN401
+        columns = values["n"]
+        rows = values.get("m", columns)
+        if SMALLEST <= rows * columns * values.get("k", max(rows, columns)) < LARGEST:
+            with control:
+                return entry(values)
+        return entry(values)
+
+    return call
 
 
 def _with_checked_sizes(

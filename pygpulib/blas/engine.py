@@ -155,13 +155,14 @@ class Engine(Protocol):
 
     def multiply_small(
         self,
-        transa: object,
-        transb: object,
+        letters: tuple[str, str],
         alpha: object,
         a: Any,  # noqa: ANN401
         b: Any,  # noqa: ANN401
+        beta: object,
+        c: Any,  # noqa: ANN401
     ) -> Any:  # noqa: ANN401
-        """Return ``alpha op(A) op(B)`` where that can be had with little ado, or None."""
+        """Return ``alpha op(A) op(B) + beta C`` if that can be had with little ado, or None."""
         ...
 
     def run(self, routine: Routine, letter: str, values: dict[str, Any], stream: int) -> Any:  # noqa: ANN401

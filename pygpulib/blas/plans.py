@@ -34,16 +34,17 @@ _PLAIN = frozenset([int, str, bool, type(None)])
 def key_of(routine: Routine, given: dict[str, Any]) -> Key | None:
     """Return what calls have in common that are done in the same way; None if that is unknown."""
     parts: list[Hashable] = [routine.name]
+    arrays: list[int] = []
     for value in given.values():
         kind = value.__class__
-        if kind is np.ndarray:
-            parts += (value.dtype, value.shape, value.strides)
+        if kind is np.ndarray or kind is ndarray:
+            # One array in two places is not like two arrays.
+            arrays.append(id(value))
+            parts += (kind, value.dtype, value.shape, value.strides, arrays.index(id(value)))
         elif kind in _FLOATS:
             parts += (kind, not value)
         elif kind in _PLAIN:
             parts += (kind, value)
-        elif kind is ndarray:
-            parts += (ndarray, value.dtype, value.shape, value.strides)
         else:
             return None
     return tuple(parts)
@@ -192,8 +193,7 @@ def make_plan(
         Makes the output, if none was given.
     """
     sources = {id(_native(array)): name for name, array in arrays.items()}
-    if len(sources) < len(arrays) or "param" in call.values:
-        # One array in two places says nothing about two arrays.
+    if "param" in call.values:
         return None
     slots = []
     for name, placed in call.placed.items():

@@ -25,10 +25,9 @@ def gemm(
     stream: StreamLike = None,
 ) -> Any:  # noqa: ANN401
     """Return what the table of routines says below."""
-    if C is None and beta.__class__ is int and not beta:
-        product = current_engine().multiply_small(transa, transb, alpha, A, B)
-        if product is not None:
-            return product
+    product = current_engine().multiply_small((transa, transb), alpha, A, B, beta, C)
+    if product is not None:
+        return product
     given = {
         "transa": transa,
         "transb": transb,

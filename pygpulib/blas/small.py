@@ -21,32 +21,68 @@ _PRODUCTS = {
 _TRANSPOSES = {"N": 0, "T": 1, "C": 2}
 _TRANSPOSES_OF_ROWS = {"N": 1, "T": 0}
 
+_CONJUGATES = 2
+_REAL = frozenset([int, float])
+
 _LARGEST = 64 * 64
 
 
-def multiply_small(transa: object, transb: object, alpha: object, a: Any, b: Any) -> Any:  # noqa: ANN401
-    """Return ``alpha op(A) op(B)`` as a new array, or None for all but the simplest arguments.
+def multiply_small(
+    letters: tuple[str, str],
+    alpha: object,
+    a: Any,  # noqa: ANN401
+    b: Any,  # noqa: ANN401
+    beta: object,
+    c: Any,  # noqa: ANN401
+) -> Any:  # noqa: ANN401
+    """Return ``alpha op(A) op(B) + beta C``, or None for all but the simplest arguments.
 
     Parameters
     ----------
-    transa, transb : str
-        The letters.
-    alpha : number
-        The factor.
+    letters : tuple of str
+        Those of A and B.
+    alpha, beta : number
+        The factors.
     a, b : array
         Small packed arrays of NumPy of one dtype.
+    c : array or None
+        Another one, which is written to; None for a new array.
     """
     if a.__class__ is not np.ndarray or b.__class__ is not np.ndarray:
         return None
     dtype = a.dtype
     product = _PRODUCTS.get(id(dtype))
-    if product is None or b.dtype is not dtype or alpha.__class__ not in (float, int):
+    if product is None or b.dtype is not dtype or not {alpha.__class__, beta.__class__} <= _REAL:
         return None
-    first, a = _as_columns(a, transa)
-    second, b = _as_columns(b, transb)
-    if first is None or second is None or a.shape[not first] != b.shape[second != 0]:
+    first, a_columns = _as_columns(a, letters[0])
+    second, b_columns = _as_columns(b, letters[1])
+    if first is None or second is None:
         return None
-    return product(alpha, a, b, 0.0, None, first, second)
+    if a_columns.shape[not first] != b_columns.shape[second != 0]:
+        return None
+    if c is None:
+        return None if beta else product(alpha, a_columns, b_columns, 0.0, None, first, second)
+    shape = a_columns.shape[first != 0], b_columns.shape[not second]
+    if not _can_be_written(c, dtype, a, b) or c.shape != shape:
+        return None
+    if c.flags.f_contiguous:
+        product(alpha, a_columns, b_columns, beta, c, first, second, 1)
+        return c
+    if first == _CONJUGATES or second == _CONJUGATES or not c.flags.c_contiguous:
+        return None
+    # Of its transpose, the columns are contiguous.
+    product(alpha, b_columns, a_columns, beta, c.T, not second, not first, 1)
+    return c
+
+
+def _can_be_written(c: Any, dtype: Any, a: Any, b: Any) -> bool:  # noqa: ANN401
+    """Return whether an output can be written to, and surely lies apart from the factors."""
+    if c.__class__ is not np.ndarray or c.dtype is not dtype or c is a or c is b:
+        return False
+    if c.base is not None or a.base is not None or b.base is not None:
+        return False
+    flags = c.flags
+    return bool(flags.writeable and flags.aligned and c.ndim == 2 and 0 < c.size <= _LARGEST)
 
 
 def _as_columns(array: Any, letter: Any) -> tuple[int | None, Any]:  # noqa: ANN401

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 
 import numpy as np
 import pytest
 
 from pygpulib import blas, cuda
+from pygpulib.blas.threads import one_thread
 from pygpulib.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 
 A = np.arange(12.0).reshape(3, 4)
@@ -365,3 +367,40 @@ def test_results_of_calls_that_look_alike_are_different_arrays():
     second = blas.ger(2.0, x, y)
     np.testing.assert_allclose(first, np.outer(x, y))
     np.testing.assert_allclose(second, 2 * np.outer(x, y))
+
+
+def test_products_of_middle_size_leave_the_number_of_threads_alone():
+    control = one_thread()
+    if control is None:
+        pytest.skip("SciPy's BLAS has no such function")
+    before = control._get()
+    a = np.random.default_rng(2).random((100, 100))
+    with control:
+        assert control._get() == 1
+        np.testing.assert_allclose(blas.gemm("N", "T", 1.0, a, a), a @ a.T)
+        assert control._get() == 1
+    assert control._get() == before
+
+
+@pytest.mark.parametrize("dtype", ["f4", "c16"])
+def test_small_products_of_any_order_and_letter(dtype):
+    rng = np.random.default_rng(3)
+    ops = {"N": lambda x: x, "T": lambda x: x.T, "C": lambda x: x.conj().T}
+    for transa, transb, orders in itertools.product(
+        "NTC", "NTC", itertools.product("CF", repeat=3)
+    ):
+        a = rng.random((2, 3) if transa == "N" else (3, 2))
+        b = rng.random((3, 4) if transb == "N" else (4, 3))
+        c = rng.random((2, 4))
+        a, b, c = (
+            np.array(each * (1 + 2j) if dtype == "c16" else each, dtype, order=order)
+            for each, order in zip((a, b, c), orders, strict=True)
+        )
+        product = 2 * ops[transa](a) @ ops[transb](b)
+        np.testing.assert_allclose(blas.gemm(transa, transb, 2, a, b), product, rtol=1e-5)
+        expected = product + 3 * c
+        assert blas.gemm(transa, transb, 2, a, b, 3.0, c) is c
+        np.testing.assert_allclose(c, expected, rtol=1e-5)
+        c[...] = np.nan
+        blas.gemm(transa, transb, 2, a, b, 0, c)
+        np.testing.assert_allclose(c, product, rtol=1e-5)
