@@ -324,24 +324,23 @@ def _logseries(stream: Value, p: Value) -> Value:
 
 
 @device
-def _integer(start: Value, low: Value, count: Value) -> Value:
-    """Return ``low`` and a number below ``count``, less than 2**32 of them (Lemire, 2019)."""
+def _integer(start: Value, low: Value, count: Value, bound: Value) -> Value:
+    """Return ``low`` and a number below ``count``, less than 2**32 of them (Lemire, 2019).
+
+    ``bound`` is 2**32 modulo ``count``: so many of the products must not count.
+    """
     word, stream, number = start
     count &= _WORD
     product = np.uint64(word) * count
-    part = product & _WORD
-    if part < count:
-        bound = (np.uint64(1 << 32) - count) % count
-        while part < bound:
-            again, _, _, _ = words_of(stream, number)
-            number += 4
-            product = np.uint64(again) * count
-            part = product & _WORD
+    while product & _WORD < bound:
+        again, _, _, _ = words_of(stream, number)
+        number += 4
+        product = np.uint64(again) * count
     return low + (product >> np.uint64(32))
 
 
 @device
-def _word(start: Value, low: Value, _count: Value) -> Value:
+def _word(start: Value, low: Value) -> Value:
     """Return ``low`` and a number below 2**32."""
     word, _, _ = start
     return low + np.uint64(word)

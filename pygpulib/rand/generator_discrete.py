@@ -97,8 +97,7 @@ class DrawsDiscrete(DrawsNumbers):
         count = read_integer("length", length, 0, 2**63 - 1)
         words: np.ndarray[Any, np.dtype[np.uint32]] = np.empty(-(-count // 4), np.uint32)
         if count:
-            whole = (np.array(0, np.uint64), np.array(0, np.uint64))
-            fill(self._bit_generator, discrete.WORDS, words, whole)
+            fill(self._bit_generator, discrete.WORDS, words, (np.array(0, np.uint64),))
         # The lower bytes first, whatever the processor's order.
         return words.astype("<u4", copy=False).tobytes()[:count]
 

@@ -13,6 +13,8 @@ from pygpulib.rand import discrete
 from pygpulib.rand.operands import Operand, broadcast_shape, to_host
 from pygpulib.rand.samplers import Sampler
 
+_WORDS = 1 << 32
+
 
 @record
 class IntegerRange:
@@ -25,12 +27,12 @@ class IntegerRange:
     dtype : numpy.dtype
         Their type.
     operands : tuple of ndarray
-        The lowest number and how many there are, modulo 2**64, as uint64.
+        What it takes, as uint64: the lowest number and how many there are, modulo 2**64, and more.
     """
 
     sampler: Sampler
     dtype: np.dtype[Any]
-    operands: tuple[Operand, Operand]
+    operands: tuple[Operand, ...]
 
 
 def read_integer_dtype(dtype: object) -> np.dtype[Any]:
@@ -81,22 +83,20 @@ def _find_range(low: object, high: object, dtype: np.dtype[Any], endpoint: bool)
         first, end = _read_bound("low", low), _read_bound("high", high)
     broadcast_shape((first, end))
     _check_bounds(first, end, dtype, endpoint)
+    lowest = _modulo(first)
+    if first.ndim == 0 and end.ndim == 0:
+        count = int(end) - int(first) + endpoint
+        if count < _WORDS:
+            given = lowest, np.array(count, np.uint64), np.array(_WORDS % count, np.uint64)
+            return IntegerRange(discrete.INTEGERS, dtype, given)
+        if count == _WORDS:
+            return IntegerRange(discrete.WORDS, dtype, (lowest,))
     with np.errstate(over="ignore"):
-        # How many there are; 2**64 of them are 0.
-        count = np.asarray(_modulo(end) - _modulo(first) + np.uint64(endpoint))
-    is_single = first.ndim == 0 and end.ndim == 0
-    width = int(end) - int(first) + endpoint if is_single else 1 << 64
-    return IntegerRange(_find_sampler(width), dtype, (_modulo(first), count))
+        counts = np.asarray(_modulo(end) - lowest + np.uint64(endpoint))
+    return IntegerRange(discrete.LONG_INTEGERS, dtype, (lowest, counts))
 
 
 _range_of_numbers = lru_cache(maxsize=256)(_find_range)
-
-
-def _find_sampler(count: int) -> Sampler:
-    """Return what draws one of so many integers, or fewer."""
-    if count < 1 << 32:
-        return discrete.INTEGERS
-    return discrete.WORDS if count == 1 << 32 else discrete.LONG_INTEGERS
 
 
 def _read_bound(name: str, value: object) -> Operand:
