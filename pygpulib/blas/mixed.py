@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pygpulib._record import record
 from pygpulib.blas.arguments import read_flag, read_number
 from pygpulib.blas.call import check_writable
 from pygpulib.blas.engine import Product, current_engine
@@ -39,6 +40,19 @@ COMBINATIONS: dict[tuple[str, str], tuple[str, ...]] = {
 """What there is, the first arithmetic and result being the default."""
 
 ACTIVATIONS = ("relu", "gelu")
+
+
+@record
+class Wanted:
+    """What the functions have in common: their name, and how the factors are multiplied."""
+
+    name: str
+    alpha: object
+    beta: object
+    C: Any
+    dtype: DTypeLike | None
+    compute: str | None
+    stream: StreamLike
 
 
 class Plan:
@@ -180,32 +194,8 @@ def gemm_ex(  # noqa: PLR0913  (as the library has it)
     The CPU back end multiplies float16 and bfloat16 in float32, and for ``"float16"`` rounds only
     the result.
     """
-    name = "gemm_ex"
-    first, second = read_flag(name, "transa", transa), read_flag(name, "transb", transb)
-    alpha, beta = read_number(name, "alpha", alpha), read_number(name, "beta", beta)
-    a, b = _read_matrix(name, "A", A), _read_matrix(name, "B", B)
-    shape = _shape_of_product(name, first, second, a, b)
-    target = None if C is None else _read_matrix(name, "C", C)
-    plan = Plan(name, a.dtype.name, compute, dtype if target is None else target.dtype)
-    engine, handle = current_engine(), stream_handle(stream)
-    if target is None:
-        if isinstance(beta, ndarray) or beta:
-            raise ArgumentError(
-                f"{name}: the argument beta is given, and C is not", detail="beta multiplies C"
-            )
-        target = _make(shape, plan.result, a, b, handle)
-    else:
-        check_writable(name, "C", target)
-        if tuple(target.shape) != shape:
-            raise ShapeError(
-                f"{name}: the argument C has shape {tuple(target.shape)}",
-                detail=f"expected {shape} for these factors",
-            )
-    natives = [engine.adopt(each, handle) for each in (a, b, target)]
-    product = Product(first, second, alpha, beta, plan.compute)
-    engine.multiply_mixed(product, natives[0], natives[1], natives[2], handle)
-    engine.publish(natives[2], target, handle)
-    return target
+    wanted = Wanted("gemm_ex", alpha, beta, C, dtype, compute, stream)
+    return _multiply(wanted, (transa, transb), A, B)
 
 
 def matmul(  # noqa: PLR0913  (as the library has it)
@@ -256,23 +246,70 @@ def matmul(  # noqa: PLR0913  (as the library has it)
     array([[2., 0.],
            [4., 0.]])
     """
-    name = "matmul"
+    wanted = Wanted("matmul", alpha, beta, C, dtype, compute, stream)
+    return _multiply_and_finish(wanted, A, B, bias, activation)
+
+
+def _multiply(wanted: Wanted, letters: tuple[str, str], A: Any, B: Any) -> Any:  # noqa: ANN401
+    """Do what `gemm_ex` says."""
+    name, alpha, beta = wanted.name, wanted.alpha, wanted.beta
+    first, second = (
+        read_flag(name, "transa", letters[0]),
+        read_flag(name, "transb", letters[1]),
+    )
+    alpha, beta = read_number(name, "alpha", alpha), read_number(name, "beta", beta)
+    a, b = _read_matrix(name, "A", A), _read_matrix(name, "B", B)
+    shape = _shape_of_product(name, first, second, a, b)
+    target = None if wanted.C is None else _read_matrix(name, "C", wanted.C)
+    plan = Plan(
+        name, a.dtype.name, wanted.compute, wanted.dtype if target is None else target.dtype
+    )
+    engine, handle = current_engine(), stream_handle(wanted.stream)
+    if target is None:
+        if isinstance(beta, ndarray) or beta:
+            raise ArgumentError(
+                f"{name}: the argument beta is given, and C is not", detail="beta multiplies C"
+            )
+        target = _make(shape, plan.result, a, b, handle)
+    else:
+        check_writable(name, "C", target)
+        if tuple(target.shape) != shape:
+            raise ShapeError(
+                f"{name}: the argument C has shape {tuple(target.shape)}",
+                detail=f"expected {shape} for these factors",
+            )
+    natives = [engine.adopt(each, handle) for each in (a, b, target)]
+    product = Product(first, second, alpha, beta, plan.compute)
+    engine.multiply_mixed(product, natives[0], natives[1], natives[2], handle)
+    engine.publish(natives[2], target, handle)
+    return target
+
+
+def _multiply_and_finish(
+    wanted: Wanted,
+    A: Any,  # noqa: ANN401
+    B: Any,  # noqa: ANN401
+    bias: Any,  # noqa: ANN401
+    activation: str | None,
+) -> Any:  # noqa: ANN401
+    """Do what `matmul` says."""
+    name, alpha, beta = wanted.name, wanted.alpha, wanted.beta
     alpha, beta = read_number(name, "alpha", alpha), read_number(name, "beta", beta)
     a, b = _read_matrix(name, "A", A), _read_matrix(name, "B", B)
     shape = _shape_of_product(name, "N", "N", a, b)
-    plan = Plan(name, a.dtype.name, compute, dtype)
+    plan = Plan(name, a.dtype.name, wanted.compute, wanted.dtype)
     if activation is not None and activation not in ACTIVATIONS:
         raise ArgumentError(
             f"{name}: the argument activation is {activation!r}",
             detail=f"expected {' or '.join(map(repr, ACTIVATIONS))}",
         )
-    engine, handle = current_engine(), stream_handle(stream)
+    engine, handle = current_engine(), stream_handle(wanted.stream)
     is_finished = bias is not None or activation is not None
     # Elements are finished before they are rounded.
     precise = _precise(plan.result) if is_finished else plan.result
     factors = [engine.adopt(each, handle) for each in (a, b)]
     work = engine.empty(shape, precise, "C", handle)
-    beta = _take_addend(engine, C, beta, work, handle)
+    beta = _take_addend(engine, wanted.C, beta, work, handle)
     arithmetic = plan.compute if precise == plan.result else _wide_arithmetic(a.dtype.name, plan)
     product = Product("N", "N", alpha, beta, arithmetic)
     engine.multiply_mixed(product, factors[0], factors[1], work, handle)
