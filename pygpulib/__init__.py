@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pygpulib import blas, cuda, errors, rand, types
+    from pygpulib import blas, cuda, errors, linalg, rand, types
     from pygpulib.jit.backends.cpu.pool import get_num_threads, set_num_threads
     from pygpulib.types import (
         bfloat16,
@@ -47,6 +47,7 @@ __all__ = [
     "int16",
     "int32",
     "int64",
+    "linalg",
     "rand",
     "set_num_threads",
     "types",
@@ -58,7 +59,7 @@ __all__ = [
     "void",
 ]
 
-_SUBMODULES = ("blas", "cuda", "errors", "rand", "types")
+_SUBMODULES = ("blas", "cuda", "errors", "linalg", "rand", "types")
 _HOMES = {
     "get_num_threads": "pygpulib.jit.backends.cpu.pool",
     "set_num_threads": "pygpulib.jit.backends.cpu.pool",

@@ -219,6 +219,10 @@ class PerformanceWarning(PyGpuLibWarning):
     """A program is right but will be slower than it has to be."""
 
 
+class HostFallbackWarning(PerformanceWarning):
+    """A function on arrays of a GPU computes on the host, because no library of the GPU has it."""
+
+
 class BackendWarning(PyGpuLibWarning):
     """A GPU cannot be used because something is wrong with its driver; the CPU is used."""
 

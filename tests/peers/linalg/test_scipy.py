@@ -1,0 +1,33 @@
+"""SciPy's own tests of linear algebra, one module after the other.
+
+Left out are those of LAPACK's and BLAS's wrappers and of Cython, which are not offered.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from pygpulib.linalg import scipy
+from tests.helpers.linalg_peers import load_tests
+
+pytestmark = [pytest.mark.cpu_only("shares memory"), pytest.mark.filterwarnings("default")]
+
+MODULES = {
+    "decomp_cholesky": [],
+    "decomp_ldl": ["test_permutations"],
+    "decomp_lu": [],
+    "decomp_polar": [],
+    "decomp_update": [],
+    "matmul_toeplitz": [],
+    "procrustes": [],
+    "sketches": [],
+    "solve_toeplitz": [],
+    "solvers": [],
+    "special_matrices": [],
+}
+
+for module, slow in MODULES.items():
+    tests = load_tests(f"scipy.linalg.tests.test_{module}", "scipy.linalg", scipy, slow)
+    for name, test in tests.items():
+        part = f"{module}_{name}" if name.startswith("test_") else name
+        globals()[part if part not in globals() else f"{name}_{module}"] = test
