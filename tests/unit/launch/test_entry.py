@@ -11,6 +11,7 @@ import pytest
 
 from pygpulib import cuda, types
 from pygpulib._record import replace
+from pygpulib.core.array import ndarray
 from pygpulib.core.driver import LaunchShape
 from pygpulib.jit.backends.cpu import layouts as layouts_module
 from pygpulib.jit.backends.cpu.entry import make_entry
@@ -92,7 +93,13 @@ VALUES = [*ARRAYS, readonly(ARRAYS[0]), *map(cuda.to_device, ARRAYS), *MAPPED, *
 VALUES += [*SMALL, *COMPLEX]
 
 
-@pytest.mark.parametrize("value", VALUES, ids=lambda value: f"{type(value).__name__}-{value!r:.30}")
+def _name(value):
+    # Never what is in new memory: each process would name the test in another way.
+    text = str(value.shape) if isinstance(value, np.ndarray | ndarray) else f"{value!r:.30}"
+    return f"{type(value).__name__}-{text}"
+
+
+@pytest.mark.parametrize("value", VALUES, ids=_name)
 def test_words_are_those_of_the_long_way(value):
     type_ = typeof(value)
     recorder = Recorder([type_])
