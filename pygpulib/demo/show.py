@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
 import numpy as np
 
 from pygpulib import cuda
-from pygpulib.demo import mandelbrot, uniforms
+from pygpulib.demo import mandelbrot, matrices, uniforms
 from pygpulib.demo.picture import write_png
 
 if TYPE_CHECKING:
@@ -17,11 +18,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _REPETITIONS = 50
+_FEW = 5
 _MAX_DEVIATION = 5.0
 
 
 def run_demo(picture: Path, out: TextIO = sys.stdout) -> int:
-    """Compute an image and random numbers, check them, and report.
+    """Compute an image, random numbers and matrices, check them, and report.
 
     Parameters
     ----------
@@ -34,11 +36,14 @@ def run_demo(picture: Path, out: TextIO = sys.stdout) -> int:
     Returns
     -------
     int
-        0 if every pixel is CPython's and the numbers are spread evenly, else 1.
+        0 if every pixel is CPython's, the numbers are spread evenly and the matrices are NumPy's,
+        else 1.
     """
     status = show_mandelbrot(picture, out)
     out.write("\n")
-    return max(status, show_uniforms(picture.with_name("uniforms.png"), out))
+    status = max(status, show_uniforms(picture.with_name("uniforms.png"), out))
+    out.write("\n")
+    return max(status, show_matrices(out))
 
 
 def show_uniforms(picture: Path, out: TextIO) -> int:
@@ -69,6 +74,37 @@ def show_uniforms(picture: Path, out: TextIO) -> int:
         ],
     )
     return 1 if abs(deviation) > _MAX_DEVIATION else 0
+
+
+def show_matrices(out: TextIO) -> int:
+    """Multiply matrices and solve equations; return 1 if the results are not NumPy's."""
+    a, b = matrices.make_matrices()
+    d_a, d_b = cuda.to_device(a), cuda.to_device(b)
+    wrong = 0
+    for title, compute, expect in (
+        ("product of matrices", matrices.multiply, np.matmul),
+        ("system of equations", matrices.solve, np.linalg.solve),
+    ):
+        deviation = matrices.deviation(compute(d_a, d_b), expect(a, b))
+        wrong += deviation > matrices.TOLERANCE
+        run_s = _best(partial(_run_and_wait, compute, d_a, d_b), _FEW)
+        numpy_s = _best(partial(expect, a, b), _FEW)
+        _write_table(
+            out,
+            [
+                (title, f"{matrices.ORDER} x {matrices.ORDER}, float32"),
+                ("largest deviation from NumPy", f"{deviation:.1e}"),
+                ("run time", f"{run_s * 1e3:.1f} ms"),
+                ("NumPy", f"{numpy_s * 1e3:.1f} ms"),
+                ("ratio", f"{numpy_s / run_s:.2f}x"),
+            ],
+        )
+    return 1 if wrong else 0
+
+
+def _run_and_wait(compute: Callable[..., object], *arrays: object) -> None:
+    compute(*arrays)
+    cuda.synchronize()
 
 
 def show_mandelbrot(picture: Path, out: TextIO) -> int:
@@ -116,10 +152,10 @@ def _launcher() -> Callable[[], None]:
     return launch
 
 
-def _best(action: Callable[[], object]) -> float:
+def _best(action: Callable[[], object], repetitions: int = _REPETITIONS) -> float:
     """Return the shortest of several runs, in seconds."""
     times = []
-    for _ in range(_REPETITIONS):
+    for _ in range(repetitions):
         start = time.perf_counter()
         action()
         times.append(time.perf_counter() - start)

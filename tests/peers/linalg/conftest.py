@@ -24,11 +24,12 @@ def pytest_configure(config):
         config.addinivalue_line("markers", f"{marker}: a mark of SciPy's tests")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
+    # SciPy runs these on request only: they take gigabytes, or minutes.
+    left_out = [item for item in items if item.get_closest_marker("xslow")]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
     for item in items:
-        if item.get_closest_marker("xslow"):
-            item.add_marker(pytest.mark.slow)
         for mark in item.iter_markers("xfail"):
             mark.kwargs.setdefault("strict", False)  # some fail only on some machines
 

@@ -10,19 +10,12 @@ from tests.helpers.linalg_peers import load_tests
 # NumPy's tests use matrices that it warns of.
 pytestmark = [pytest.mark.cpu_only("shares memory"), pytest.mark.filterwarnings("default")]
 
-# These go through all combinations of strides.
-SLOW = [
-    f"Test{each}::test_generalized_{kind}_cases"
-    for each, kind in (
-        ("Cond", "sq"),
-        ("Det", "sq"),
-        ("Eigvals", "sq"),
-        ("Eig", "sq"),
-        ("SVD", "sq"),
-        ("Pinv", "nonsq"),
-    )
-]
+MODULES = {
+    "test_deprecations": [],
+    "test_linalg": [],
+    "test_regression": ["TestRegression::test_openblas_threading"],
+}
 
-for module, slow in (("test_linalg", SLOW), ("test_regression", []), ("test_deprecations", [])):
+for module, slow in MODULES.items():
     tests = load_tests(f"numpy.linalg.tests.{module}", "numpy.linalg", linalg, slow)
     globals().update(tests)
