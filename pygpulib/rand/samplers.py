@@ -201,8 +201,11 @@ def _pair_kernel(sampler: Sampler, open_stream: Function, read: Function) -> Ker
         if index < out.size:
             first, second = begin(open_stream(start, jump, key, number))
             if index + 1 < out.size:
-                out[index] = finish(first, *read(a, b, c, index))
-                out[index + 1] = finish(second, *read(a, b, c, index + 1))
+                x = finish(first, *read(a, b, c, index))
+                y = finish(second, *read(a, b, c, index + 1))
+                # Together, so that vectors of them are written as one.
+                out[index] = x
+                out[index + 1] = y
             else:
                 out[index] = finish(first, *read(a, b, c, index))
 
@@ -220,10 +223,15 @@ def _quad_kernel(sampler: Sampler, open_stream: Function, read: Function) -> Ker
         if index < out.size:
             first, second, third, fourth = begin(open_stream(start, jump, key, number))
             if index + 3 < out.size:
-                out[index] = finish(first, *read(a, b, c, index))
-                out[index + 1] = finish(second, *read(a, b, c, index + 1))
-                out[index + 2] = finish(third, *read(a, b, c, index + 2))
-                out[index + 3] = finish(fourth, *read(a, b, c, index + 3))
+                x = finish(first, *read(a, b, c, index))
+                y = finish(second, *read(a, b, c, index + 1))
+                z = finish(third, *read(a, b, c, index + 2))
+                w = finish(fourth, *read(a, b, c, index + 3))
+                # Together, so that vectors of them are written as one.
+                out[index] = x
+                out[index + 1] = y
+                out[index + 2] = z
+                out[index + 3] = w
             else:
                 out[index] = finish(first, *read(a, b, c, index))
                 if index + 1 < out.size:
