@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import io
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stdout
 
 import numpy as np
 import pytest
@@ -199,3 +201,80 @@ def test_two_threads_are_in_the_drivers_launch_at_once(fake_cuda, kind):
     with replaced({"cuLaunchKernel": meeting.address}):
         in_threads(lambda number: launches[number](a, b, 1), 2)
     assert meeting.broken == 0
+
+
+def make_printing_kernel():
+    @cuda.jit
+    def tell(number):
+        print("number", number)
+
+    return tell
+
+
+def test_threads_with_streams_of_their_own_print_all_lines(fake_cuda, capsys):
+    kernel = make_printing_kernel()
+
+    def work(number):
+        stream = cuda.stream()
+        for step in range(5):
+            kernel[1, 1, stream](10 * number + step)
+        stream.synchronize()
+
+    in_threads(work)
+    found = capsys.readouterr().out.splitlines()
+    assert sorted(found) == sorted(
+        f"number {10 * number + step}" for number in range(THREADS) for step in range(5)
+    )
+    for number in range(THREADS):
+        of_thread = [int(line.split()[1]) for line in found]
+        of_thread = [each for each in of_thread if each // 10 == number]
+        assert of_thread == sorted(of_thread)
+
+
+def test_threads_with_per_thread_streams_print_their_own_lines(fake_cuda):
+    kernel = make_printing_kernel()
+    lines = {}
+
+    class Output(io.StringIO):
+        def write(self, text):
+            lines.setdefault(threading.get_ident(), []).append(text)
+            return len(text)
+
+    def work(number):
+        stream = cuda.per_thread_default_stream()
+        for _ in range(3):
+            kernel[1, 1, stream](number)
+        stream.synchronize()
+        assert lines[threading.get_ident()] == [f"number {number}\n"] * 3
+
+    with redirect_stdout(Output()):
+        in_threads(work)
+
+
+def test_a_stream_that_is_dropped_still_prints(fake_cuda, capsys):
+    kernel = make_printing_kernel()
+    stream = cuda.stream()
+    kernel[1, 1, stream](1)
+    kernel[1, 1, stream](2)
+    del stream
+    gc.collect()
+    cuda.synchronize()
+    assert capsys.readouterr().out == "number 1\nnumber 2\n"
+    # Now the stream is gone, too.
+    assert not [each for each in fake_cuda.leaks() if "stream" in each.lower()]
+
+
+@pytest.mark.fake_gpus(device_count=2, use_assembler=False)
+def test_streams_print_while_another_device_is_selected(fake_cuda, capsys):
+    kernel = make_printing_kernel()
+    stream = cuda.stream()
+    kernel[1, 1, stream](1)
+    cuda.select_device(1)
+    try:
+        kernel[1, 1](2)
+        stream.synchronize()
+        assert capsys.readouterr().out == "number 1\n"
+        cuda.synchronize()
+        assert capsys.readouterr().out == "number 2\n"
+    finally:
+        cuda.select_device(0)

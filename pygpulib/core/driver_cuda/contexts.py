@@ -18,6 +18,7 @@ from pygpulib.core.driver import DEFAULT_STREAM, MemoryInfo
 from pygpulib.core.driver_cuda.api import device_attribute
 from pygpulib.core.driver_cuda.pending import PendingWork
 from pygpulib.core.driver_cuda.pools import CachingPool, StreamOrderedPool, out_of_memory
+from pygpulib.core.driver_cuda.reports import Reports
 from pygpulib.core.driver_cuda.retirement import Retirement
 from pygpulib.core.locks import Lock
 from pygpulib.core.memory_managers import find_plugin
@@ -52,7 +53,7 @@ class Context:
         The same for C.
     pending : PendingWork
         What the device may still be working on.
-    reports : dict
+    reports : Reports
         What to call after the next wait for a stream.
     """
 
@@ -61,8 +62,7 @@ class Context:
         self.ordinal = ordinal
         self.retirement = retirement
         self.pending = PendingWork(library)
-        self.reports: dict[int, list[Callable[[], None]]] = {}
-        self._is_reporting = False
+        self.reports = Reports()
         self._library = library
         self._pool: DevicePool | None = None
         self._plugin: object = None
@@ -165,8 +165,7 @@ class Context:
         self._library.cuCtxSynchronize()
         self.pending.release_kept()
         self.retirement.work_off()
-        for stream in tuple(self.reports):
-            self._report(stream)
+        self.reports.run_all()
 
     @contextmanager
     def after_pending(self) -> Iterator[None]:
@@ -186,21 +185,7 @@ class Context:
         self._library.cuStreamSynchronize(stream)
         self.pending.release_kept()
         self.retirement.work_off()
-        if self.reports:
-            self._report(stream)
-
-    def _report(self, stream: int) -> None:
-        # A report waits for its own copies, which must not let later reports come before it.
-        if self._is_reporting:
-            return
-        reports = self.reports.get(stream)
-        self._is_reporting = True
-        try:
-            while reports:
-                # One that raises leaves the others for the next time.
-                reports.pop(0)()
-        finally:
-            self._is_reporting = False
+        self.reports.run(stream)
 
     def close(self) -> None:
         """Drop what this package made; the device is current, and nobody uses it any more."""

@@ -377,7 +377,7 @@ class CudaDriver(CudaStreams):
         """Wait for what still has something to say, and give nothing back from now on."""
         for ordinal in self.contexts.opened():
             with self.contexts.of(ordinal) as context:
-                if any(context.reports.values()) or len(self._host_calls):
+                if context.reports or len(self._host_calls):
                     context.synchronize()
         self.contexts.retirement.stop()
 

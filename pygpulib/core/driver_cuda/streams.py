@@ -92,17 +92,21 @@ class CudaStreams:
 
     def destroy_stream(self, stream: int) -> None:
         """Drop a stream once its work is done."""
-        context = self._stream_owners.pop(stream, None)
+        context = self._stream_owners.get(stream)
         if context is None:
             return
 
         def destroy() -> None:
-            if not context.reports.get(stream):
-                context.reports.pop(stream, None)
             context.pending.drop_stream(stream)
             self.library.cuStreamDestroy_v2(stream)
 
-        context.retirement.add(context.handle, destroy)
+        def retire() -> None:
+            self._stream_owners.pop(stream, None)
+            context.retirement.add(context.handle, destroy)
+
+        # What kernels on the stream have to say is read there.
+        if not context.reports.put_off(stream, retire):
+            retire()
 
     def synchronize_stream(self, stream: int) -> None:
         """Wait until all work of a stream is done."""
@@ -122,16 +126,8 @@ class CudaStreams:
             context.pending.mark(stream)
 
     def add_report(self, stream: int, read: Callable[[], None]) -> None:
-        """Call a function, in this thread or another, after the next wait for a stream.
-
-        Parameters
-        ----------
-        stream : int
-            The stream; waiting for the device is waiting for it, too.
-        read : callable
-            May use the device, and raise.
-        """
-        self.contexts.current().reports.setdefault(stream, []).append(read)
+        """Call a function after the next wait for a stream; see `Reports.add`."""
+        self.contexts.current().reports.add(stream, read)
 
     # -------------------------------------------------------------------------------- events
 

@@ -151,7 +151,7 @@ class CudaKernel:
         self._texts: dict[CudaTarget, PtxCode] = {}
         self._loaded: dict[tuple[CudaDriver, int], LoadedKernel] = {}
         self._blocks: dict[tuple[int, int, int], None] = {}
-        self._pending = 0
+        self._pending: set[LaunchRecord] = set()
         self._lock = Lock()
 
     # ------------------------------------------------------------------------------ compiling
@@ -276,14 +276,14 @@ class CudaKernel:
             driver.synchronize_stream(stream)
             self._report(launched)
         elif self.facts.prints:
-            self._pending += 1
+            self._pending.add(launched)
 
             def report() -> None:
-                self._pending -= 1
+                self._pending.discard(launched)
                 self._report(launched)
 
             driver.add_report(stream, report)
-            if self._pending >= _MAX_PENDING:
+            if len(self._pending) >= _MAX_PENDING:
                 driver.synchronize_stream(stream)
 
     def _report(self, launched: LaunchRecord) -> None:
