@@ -135,20 +135,7 @@ class ndarray(ArrayViews):  # noqa: N801  (NumPy's name for NumPy's notion)
         else:
             steps = normalize_strides(strides, len(lengths))
         low, high = byte_span(lengths, steps, element.itemsize)
-        if gpu_data is None:
-            handle = stream_handle(stream)
-            buffer, offset = Buffer.allocate(current_driver(), high - low, handle), -low
-        elif isinstance(gpu_data, Buffer):
-            buffer, offset = gpu_data, -low
-        elif isinstance(gpu_data, MemoryPointer):
-            buffer, offset = gpu_data.buffer, gpu_data.address - gpu_data.buffer.address
-        else:
-            buffer, offset = foreign_memory(current_driver(), gpu_data), 0
-        if offset + low < 0 or offset + high > buffer.size_bytes:
-            raise LayoutError(
-                "the argument gpu_data is too small for the array",
-                detail=f"expected {high - low} bytes, got {buffer.size_bytes} bytes",
-            )
+        buffer, offset = _find_memory(gpu_data, low, high, stream)
         self._set(buffer, Layout(lengths, steps, offset), element, stream)
 
     def _set(
@@ -457,3 +444,26 @@ class ndarray(ArrayViews):  # noqa: N801  (NumPy's name for NumPy's notion)
     def __dlpack_device__(self) -> tuple[int, int]:
         """Return DLPack's name of the device: its type and its number."""
         return self.buffer.driver.dlpack_device(self.buffer.ordinal)
+
+
+def _find_memory(
+    gpu_data: Buffer | MemoryPointer | ForeignMemory | None, low: int, high: int, stream: StreamLike
+) -> tuple[Buffer, int]:
+    """Return memory for a new array, and where in it the first element lies.
+
+    The elements take the bytes from `low` to `high`, counted from the first one.
+    """
+    if gpu_data is None:
+        return Buffer.allocate(current_driver(), high - low, stream_handle(stream)), -low
+    if isinstance(gpu_data, Buffer):
+        buffer, offset = gpu_data, -low
+    elif isinstance(gpu_data, MemoryPointer):
+        buffer, offset = gpu_data.buffer, gpu_data.address - gpu_data.buffer.address
+    else:
+        buffer, offset = foreign_memory(current_driver(), gpu_data), 0
+    if offset + low < 0 or offset + high > buffer.size_bytes:
+        raise LayoutError(
+            "the argument gpu_data is too small for the array",
+            detail=f"expected {high - low} bytes, got {buffer.size_bytes} bytes",
+        )
+    return buffer, offset

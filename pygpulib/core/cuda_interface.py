@@ -33,6 +33,9 @@ from pygpulib.errors import (
 if TYPE_CHECKING:
     from typing import TypeAlias
 
+    from pygpulib.core.driver import Driver
+    from pygpulib.core.layout import Shape
+
     Interface: TypeAlias = Mapping[str, object]
 
 _VERSION = 3
@@ -123,20 +126,9 @@ def from_cuda_array_interface(desc: Interface, owner: object = None, sync: bool 
         If kernels run on the processor, and the memory may be a GPU's.
     """
     _check_keys(desc)
-    driver = current_driver()
-    if not driver.exports_cuda_interface:
-        raise DeviceMismatchError(
-            "an array in the memory of a GPU was given, and kernels run on the processor",
-            detail=f"the back end is {driver.name!r}",
-            help="copy it to the host first, with its own library",
-        )
-    shape, dtype = normalize_shape(desc["shape"]), _dtype_of(desc)
-    strides = desc.get("strides")
-    steps = (
-        contiguous_strides(shape, dtype.itemsize)
-        if strides is None
-        else normalize_strides(strides, len(shape))
-    )
+    driver = _driver_for_interfaces()
+    dtype = _dtype_of(desc)
+    shape, steps = _layout_of(desc, dtype.itemsize)
     stream = _stream_of(desc)
     if not element_count(shape):
         return device_array(shape, dtype, steps, stream=stream or 0)
@@ -167,6 +159,25 @@ def _check_keys(desc: object) -> None:
         raise UnsupportedFeatureError(
             "Masked arrays are not supported", help="fill the masked elements first"
         )
+
+
+def _driver_for_interfaces() -> Driver:
+    driver = current_driver()
+    if not driver.exports_cuda_interface:
+        raise DeviceMismatchError(
+            "an array in the memory of a GPU was given, and kernels run on the processor",
+            detail=f"the back end is {driver.name!r}",
+            help="copy it to the host first, with its own library",
+        )
+    return driver
+
+
+def _layout_of(desc: Interface, itemsize: int) -> tuple[Shape, Shape]:
+    """Return the shape and the strides in bytes."""
+    shape, strides = normalize_shape(desc["shape"]), desc.get("strides")
+    if strides is None:
+        return shape, contiguous_strides(shape, itemsize)
+    return shape, normalize_strides(strides, len(shape))
 
 
 def _dtype_of(desc: Interface) -> np.dtype[np.generic]:

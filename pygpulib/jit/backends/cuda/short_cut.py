@@ -71,12 +71,8 @@ def make_short_cut(
     callable or None
         None where an argument is of a type that takes the long way.
     """
-    pack_array = _array_packer_of(driver, stream)
-    found = [
-        _packer(*pair, pack_array) for pair in zip(argument_types, parameter_types, strict=True)
-    ]
-    packers = [pack for pack in found if pack is not None]
-    if len(packers) < len(found):
+    packers = _find_packers(argument_types, parameter_types, _array_packer_of(driver, stream))
+    if packers is None:
         return None
     count = len(packers)
     flat_count = sum(len(type_.flat()) for type_ in parameter_types)
@@ -110,6 +106,19 @@ def _new_block(flat_count: int) -> tuple[memoryview, int, object]:
     parameters = parameter_addresses(ctypes.addressof(words), flat_count)
     arguments = memoryview(words).cast("B")[8 * HEADER_WORDS :]
     return arguments, ctypes.addressof(parameters), (words, parameters)
+
+
+def _find_packers(
+    argument_types: Sequence[types.Type],
+    parameter_types: Sequence[types.Type],
+    pack_array: Callable[[types.ArrayType], Pack],
+) -> list[Pack] | None:
+    """Return what packs each argument, None if one takes the long way."""
+    found = [
+        _packer(*pair, pack_array) for pair in zip(argument_types, parameter_types, strict=True)
+    ]
+    packers = [pack for pack in found if pack is not None]
+    return packers if len(packers) == len(found) else None
 
 
 def _packer(
