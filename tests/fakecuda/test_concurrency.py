@@ -206,7 +206,7 @@ def test_two_threads_are_in_the_drivers_launch_at_once(fake_cuda, kind):
 def make_printing_kernel():
     @cuda.jit
     def tell(number):
-        print("number", number)
+        print("number", number)  # noqa: T201
 
     return tell
 

@@ -10,6 +10,7 @@ from pygpulib import cuda
 from pygpulib.core.device import current_driver
 from pygpulib.errors import ArgumentTypeError, PyGpuLibWarning
 from tests.fakecuda.devices import cuda_in_use, names_of_calls
+from tests.fakecuda.driver import Code
 
 
 @pytest.fixture
@@ -202,6 +203,21 @@ def test_the_end_of_the_process_does_not_wait_for_those_who_have_nothing_to_say(
     fake_driver.calls.clear()
     driver.finish()
     assert "cuCtxSynchronize" not in names_of_calls(fake_driver)
+    driver.contexts.retirement._pauses -= 1
+
+
+# Of a library that was shut down, in the child of a fork, and where another library reset all.
+@pytest.mark.parametrize(
+    "code",
+    ["NO_DEVICE", "NOT_INITIALIZED", "DEINITIALIZED", "CONTEXT_IS_DESTROYED", "LAUNCH_FAILED"],
+)
+def test_the_end_of_the_process_goes_on_after_devices_that_are_gone(fake_driver, driver, code):
+    seen = []
+    driver.add_report(0, lambda: seen.append(1))
+    fake_driver.fail("cuCtxPushCurrent_v2", Code[code])
+    driver.finish()
+    assert seen == []
+    assert driver.contexts.retirement._pauses == 1
     driver.contexts.retirement._pauses -= 1
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import weakref
-from contextlib import suppress
 from ctypes import c_void_p
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,8 +15,9 @@ from pygpulib.core.driver_cuda import host_memory, modules, properties, sharing
 from pygpulib.core.driver_cuda.api import examine
 from pygpulib.core.driver_cuda.copies import Copier
 from pygpulib.core.driver_cuda.modules import NO_OPTIONS, ImageOptions
+from pygpulib.core.driver_cuda.retirement import is_gone
 from pygpulib.core.driver_cuda.streams import CudaStreams
-from pygpulib.errors import DeviceLostError, NoDeviceError
+from pygpulib.errors import DeviceError, NoDeviceError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -374,17 +374,27 @@ class CudaDriver(CudaStreams):
     # ----------------------------------------------------------------------------- the end
 
     def finish(self) -> None:
-        """Wait for what still has something to say, and give nothing back from now on."""
-        for ordinal in self.contexts.opened():
+        """Wait for what still has something to say, and give nothing back from now on.
+
+        A device that is lost, or is not there any more, has nothing to say.
+        """
+        try:
+            for ordinal in self.contexts.opened():
+                self._listen_to(ordinal)
+        finally:
+            self.contexts.retirement.stop()
+
+    def _listen_to(self, ordinal: int) -> None:
+        try:
             with self.contexts.of(ordinal) as context:
                 if context.reports or len(self._host_calls):
                     context.synchronize()
-        self.contexts.retirement.stop()
+        except DeviceError as error:
+            if not is_gone(error):
+                raise
 
 
 def _finish_at_exit(reference: weakref.ref[CudaDriver]) -> None:
     driver = reference()
     if driver is not None:
-        # A device that is lost has nothing to say any more.
-        with suppress(DeviceLostError):
-            driver.finish()
+        driver.finish()

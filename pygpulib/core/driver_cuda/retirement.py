@@ -25,8 +25,13 @@ if TYPE_CHECKING:
 
     from pygpulib._bindings.library import Library
 
-# The device is gone, and with it what was to be given back: that is no news in a finalizer.
-_GONE = {cu.NOT_INITIALIZED, cu.DEINITIALIZED, cu.CONTEXT_IS_DESTROYED}
+# At the end of the process, in the child of a fork, after a reset by another library.
+_GONE = {cu.NOT_INITIALIZED, cu.DEINITIALIZED, cu.NO_DEVICE, cu.CONTEXT_IS_DESTROYED}
+
+
+def is_gone(error: DeviceError) -> bool:
+    """Return whether the device is gone or lost, and with it all that was on it."""
+    return isinstance(error, DeviceLostError) or error.code in _GONE
 
 
 class _ThreadState(threading.local):
@@ -104,10 +109,9 @@ class Retirement:
             try:
                 with self._inside(context):
                     dispose()
-            except DeviceLostError:
-                continue
             except DeviceError as error:
-                if error.code not in _GONE:
+                # That a device is gone is no news in a finalizer.
+                if not is_gone(error):
                     warnings.warn(
                         f"{error.problem} ({error.detail})", PyGpuLibWarning, stacklevel=1
                     )
