@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pygpulib.core.creation import to_device
 from pygpulib.core.stream import stream_handle
 from pygpulib.errors import HostFallbackWarning
+from pygpulib.linalg.cuda_functions import NATIVE, Job
+from pygpulib.linalg.solver import open_solver
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pygpulib.core.array import ndarray
     from pygpulib.core.driver import Driver, HostArray
+    from pygpulib.core.driver_cuda import CudaDriver
     from pygpulib.core.stream import StreamLike
     from pygpulib.linalg.table import Function
 
@@ -26,17 +29,26 @@ class CudaEngine:
 
     Parameters
     ----------
-    driver : Driver
+    driver : CudaDriver
         The back end.
     """
 
-    def __init__(self, driver: Driver) -> None:
+    def __init__(self, driver: CudaDriver) -> None:
         self._driver = driver
+        self._solver = open_solver(driver)
         self._announced: set[Function] = set()
 
-    def find(self, function: Function) -> Callable[..., Any] | None:  # noqa: ARG002
+    def find(self, function: Function) -> Callable[..., Any] | None:
         """Return what does a function on the device."""
-        return None
+        native = NATIVE.get((function.home, function.name))
+        if native is None or self._solver is None:
+            return None
+        solver = self._solver
+
+        def run(stream: StreamLike, *arguments: object, **options: object) -> Any:  # noqa: ANN401
+            return native(Job(solver, self._driver, stream), *arguments, **options)
+
+        return run
 
     def announce(self, function: Function) -> None:
         """Warn the first time that the host does a function."""
@@ -69,4 +81,4 @@ class CudaEngine:
 
 def create(driver: Driver) -> CudaEngine:
     """Return a new engine."""
-    return CudaEngine(driver)
+    return CudaEngine(cast("CudaDriver", driver))

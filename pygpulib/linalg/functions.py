@@ -123,8 +123,9 @@ def _run(
             result = on_device(target, *arguments, **options)
             if result is not NotImplemented:
                 return result
+        result = _run_on_host(engine, on_host, arguments, options, (stream, target))
         engine.announce(function)
-        return _run_on_host(engine, on_host, arguments, options, (stream, target))
+        return result
 
 
 def _run_on_host(

@@ -1,0 +1,177 @@
+"""Linear algebra through ctypes: cuSOLVER's calls, on a fake library that computes with SciPy."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from pygpulib import cuda, linalg
+from pygpulib._bindings.cusolver import CuSolverError
+from pygpulib.linalg.cuda_functions import NATIVE
+from tests.helpers.cublas_fake import replace_cublas
+from tests.helpers.cusolver_fake import replace_cusolver
+from tests.helpers.linalg_cases import DTYPES, Arrays
+
+
+@pytest.fixture
+def library(fake_cuda, monkeypatch):
+    replace_cublas(monkeypatch, fake_cuda)
+    return replace_cusolver(monkeypatch, fake_cuda)
+
+
+LAYOUTS = {
+    "rows": lambda a, s: cuda.to_device(a, stream=s),
+    "columns": lambda a, s: cuda.to_device(np.swapaxes(np.swapaxes(a, -1, -2).copy(), -1, -2), s),
+    "reversed": lambda a, s: cuda.to_device(a[..., ::-1].copy(), s)[..., ::-1],
+    "every other": lambda a, s: cuda.to_device(np.repeat(a, 2, -1), s)[..., ::2],
+}
+CASES = [
+    (linalg.solve, lambda x: (x.square, x.right), {}),
+    (linalg.inv, lambda x: (x.square,), {}),
+    (linalg.cholesky, lambda x: (x.positive,), {}),
+    (linalg.cholesky, lambda x: (x.positive,), {"upper": True}),
+    (linalg.eigvalsh, lambda x: (x.positive,), {}),
+    (linalg.eigvalsh, lambda x: (x.positive,), {"UPLO": "U"}),
+    (linalg.svdvals, lambda x: (x.tall,), {}),
+    (linalg.svdvals, lambda x: (x.wide,), {}),
+    (linalg.svd, lambda x: (x.wide,), {"compute_uv": False}),
+]
+
+
+def read(array, stream):
+    copy = array.copy_to_host(stream=stream)
+    stream.synchronize()
+    return copy
+
+
+def tolerance(dtype):
+    eps = float(np.finfo(dtype).eps) * 200
+    return {"rtol": eps, "atol": eps}
+
+
+def each_way():
+    stream = cuda.stream()
+    layouts = itertools.cycle(LAYOUTS.values())
+    for batch in ((), (3,), (2, 1)):
+        next(layouts)  # each dtype in another layout than before
+        for dtype, place in zip(DTYPES, layouts, strict=False):
+            yield Arrays(dtype, 5, batch), lambda a, place=place: place(a, stream), stream
+
+
+@pytest.mark.parametrize(("function", "make", "options"), CASES)
+def test_results_are_numpy_s(library, function, make, options):
+    for x, place, stream in each_way():
+        given = make(x)
+        got = function(*map(place, given), **options)
+        expected = getattr(np.linalg, function.__name__)(*given, **options)
+        assert got.stream is stream
+        assert got.dtype == expected.dtype
+        np.testing.assert_allclose(read(got, stream), expected, **tolerance(x.dtype))
+        assert {used for _, used in library.calls} == {stream.handle}
+        library.calls.clear()
+
+
+@pytest.mark.parametrize("kind", ["tall", "wide", "square"])
+def test_qr(library, kind):
+    for x, place, stream in each_way():
+        a = getattr(x, kind)
+        q, r = linalg.qr(place(a))
+        assert (q.shape, r.shape) == tuple(each.shape for each in np.linalg.qr(a))
+        q, r = read(q, stream), read(r, stream)
+        np.testing.assert_allclose(q @ r, a, **tolerance(x.dtype))
+        unit = np.broadcast_to(np.eye(q.shape[-1]), (*x.batch, q.shape[-1], q.shape[-1]))
+        np.testing.assert_allclose(q.swapaxes(-1, -2).conj() @ q, unit, **tolerance(x.dtype))
+        np.testing.assert_array_equal(r, np.triu(r))
+        np.testing.assert_array_equal(read(linalg.qr(place(a), "r"), stream), r)
+
+
+@pytest.mark.parametrize("kind", ["tall", "wide", "square"])
+@pytest.mark.parametrize("is_full", [False, True])
+def test_svd(library, kind, is_full):
+    for x, place, stream in each_way():
+        a = getattr(x, kind)
+        found = linalg.svd(place(a), full_matrices=is_full)
+        expected = np.linalg.svd(a, full_matrices=is_full)
+        assert found._fields == expected._fields
+        assert [each.shape for each in found] == [each.shape for each in expected]
+        u, s, vh = (read(each, stream) for each in found)
+        k = s.shape[-1]
+        np.testing.assert_allclose(s, expected.S, **tolerance(x.dtype))
+        product = (u[..., :k] * s[..., None, :]) @ vh[..., :k, :]
+        np.testing.assert_allclose(product, a, **tolerance(x.dtype))
+        unit = np.broadcast_to(np.eye(u.shape[-1]), (*x.batch, u.shape[-1], u.shape[-1]))
+        np.testing.assert_allclose(u.swapaxes(-1, -2).conj() @ u, unit, **tolerance(x.dtype))
+
+
+@pytest.mark.parametrize("uplo", ["L", "U"])
+def test_eigh(library, uplo):
+    for x, place, stream in each_way():
+        a = x.positive
+        found = linalg.eigh(place(a), uplo)
+        assert found._fields == ("eigenvalues", "eigenvectors")
+        values, vectors = (read(each, stream) for each in found)
+        np.testing.assert_allclose(values, np.linalg.eigvalsh(a), **tolerance(x.dtype))
+        np.testing.assert_allclose(
+            a @ vectors, vectors * values[..., None, :], **tolerance(x.dtype)
+        )
+
+
+def test_one_right_side_and_products(library):
+    stream = cuda.stream()
+    x = Arrays()
+    a, b = x.square, x.vector
+    got = linalg.solve(cuda.to_device(a, stream), cuda.to_device(b, stream))
+    np.testing.assert_allclose(read(got, stream), np.linalg.solve(a, b))
+    got = linalg.matmul(cuda.to_device(a, stream), cuda.to_device(x.right, stream))
+    assert got.shape == (4, 2)
+
+
+@pytest.mark.parametrize("batch", [(), (3,)])
+def test_errors_are_numpy_s(library, batch):
+    singular = np.ones((*batch, 3, 3))
+    for function, message in (
+        (linalg.inv, "Singular matrix"),
+        (lambda a: linalg.solve(a, a), "Singular matrix"),
+        (linalg.cholesky, "Matrix is not positive definite"),
+    ):
+        with pytest.raises(np.linalg.LinAlgError, match=message):
+            function(cuda.to_device(singular))
+    with pytest.raises(np.linalg.LinAlgError, match="must be square"):
+        linalg.inv(cuda.to_device(np.ones((*batch, 2, 3))))
+    with pytest.raises(ValueError, match="UPLO argument must be 'L' or 'U'"):
+        linalg.eigh(cuda.to_device(singular), "X")
+
+
+def test_given_arrays_stay_what_they_are(library):
+    for function, make, options in CASES:
+        given = make(Arrays())
+        placed = [cuda.to_device(each) for each in given]
+        function(*placed, **options)
+        for array, expected in zip(placed, given, strict=True):
+            np.testing.assert_array_equal(array.copy_to_host(), expected)
+
+
+def test_a_refusal_says_what_it_means(library):
+    library.refuses = 2
+    with pytest.raises(
+        CuSolverError, match="cuSOLVER could not do getrf: there is not enough"
+    ) as e:
+        linalg.inv(cuda.to_device(np.eye(2)))
+    assert "cusolverDnDgetrf returned CUSOLVER_STATUS_ALLOC_FAILED (2)" in str(e.value)
+    assert e.value.code == 2
+
+
+def test_every_native_function_exists_and_is_tested():
+    assert {name for _, name in NATIVE} == {
+        "cholesky",
+        "eigh",
+        "eigvalsh",
+        "inv",
+        "matmul",
+        "qr",
+        "solve",
+        "svd",
+        "svdvals",
+    }
