@@ -62,6 +62,34 @@ def open_shared(names: Iterable[str]) -> ctypes.CDLL | None:
     return None
 
 
+def loading_problem(name: str) -> str:
+    """Return why a shared library that this machine has cannot be loaded.
+
+    Parameters
+    ----------
+    name : str
+        File name that the system's loader looks up, or path.
+
+    Returns
+    -------
+    str
+        What the loader says; empty if it loads the library, or if there is none.
+
+    Examples
+    --------
+    >>> loading_problem("libthat_nobody_has.so.1")
+    ''
+    """
+    try:
+        ctypes.CDLL(name)
+    except OSError as error:
+        # A file that is there may need another one that is not: then the loader names that one.
+        problem = str(error)
+        is_absent = "No such file" in problem and name in problem and "needed by" not in problem
+        return "" if is_absent or isinstance(error, FileNotFoundError) else problem
+    return ""
+
+
 class Library:
     """A shared library; its functions are attributes, looked up when they are first used.
 

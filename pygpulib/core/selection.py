@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from pygpulib._bindings.library import open_shared
+from pygpulib._bindings.library import loading_problem, open_shared
 from pygpulib._config import config
 from pygpulib.errors import BackendWarning, NoDeviceError
 
@@ -35,7 +35,7 @@ def choose_driver(backend: str) -> Driver:
     """
     if backend != "cpu":
         handle = open_shared([config.cuda_library])
-        if handle is not None or backend == "cuda":
+        if handle is not None or backend == "cuda" or loading_problem(config.cuda_library):
             # Only here, because a machine without a driver does without these modules.
             from pygpulib.core.driver_cuda.api import examine
 

@@ -156,6 +156,35 @@ def test_a_library_that_is_no_driver_is_told_of(tmp_path):
     assert f"the CUDA driver ({library}) has no function cuDriverGetVersion" in text
 
 
+def check_that_loading_fails(library, reason):
+    backend, told, refusal = parts(run(["-"], PYGPULIB_CUDA_LIBRARY=str(library)))
+    assert backend == "cpu"
+    first, second, last, rest = warning_of(told).split("\n")
+    assert first == ("the CUDA driver's library cannot be loaded; the processor is used instead")
+    assert reason in second
+    assert last == "help: reinstall NVIDIA's driver; python -m pygpulib doctor tells more"
+    assert rest == ""
+    assert refusal.startswith("the CUDA driver's library cannot be loaded, and PYGPULIB_BACKEND is")
+
+
+def test_a_damaged_driver_library_is_told_of_once(tmp_path):
+    library = tmp_path / "libcuda.so.1"
+    library.write_bytes(b"not a library")
+    check_that_loading_fails(library, str(library))
+
+
+def test_a_driver_library_that_misses_another_one_is_told_of_once(tmp_path):
+    source, library = tmp_path / "empty.c", tmp_path / "libcuda.so.1"
+    needed = tmp_path / "libneeded_by_driver.so"
+    source.write_text("int nothing;")
+    build = ["gcc", "-shared", "-fPIC", str(source), "-o"]
+    subprocess.run([*build, str(needed)], check=True)
+    words = [*build, str(library), "-Wl,--no-as-needed", str(needed)]
+    subprocess.run(words, check=True)
+    needed.unlink()
+    check_that_loading_fails(library, "libneeded_by_driver.so")
+
+
 def test_devices_that_are_too_old_are_left_out():
     program = """
 from tests.fakecuda.driver import FakeCuda

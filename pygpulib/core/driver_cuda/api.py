@@ -6,7 +6,7 @@ import ctypes
 
 from pygpulib._bindings import cuda_driver as cu
 from pygpulib._bindings.cuda_constants import DEVICE_ATTRIBUTES, STATUS_NAMES
-from pygpulib._bindings.library import Library
+from pygpulib._bindings.library import Library, loading_problem
 from pygpulib._config import config
 from pygpulib._record import record
 from pygpulib.errors import (
@@ -162,6 +162,11 @@ def examine(handle: ctypes.CDLL | None) -> CudaStack:
         The driver library, None if this machine has none.
     """
     if handle is None:
+        problem = loading_problem(config.cuda_library)
+        if problem:
+            return _broken(
+                "the CUDA driver's library cannot be loaded", problem, "reinstall NVIDIA's driver"
+            )
         return CudaStack(
             None,
             problem="there is no CUDA driver on this machine",
