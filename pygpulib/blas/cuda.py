@@ -164,8 +164,9 @@ class CudaEngine:
                 )
             order_after([array.buffer], stream)
             return array
-        made = device_array_like(array, stream)
-        made.copy_to_device(array, stream)
+        native = array.astype(array.dtype.newbyteorder("="), copy=False)
+        made = device_array_like(native, stream)
+        made.copy_to_device(native, stream)
         return made
 
     def publish(self, native: ndarray, target: HostArray | ndarray, stream: int) -> None:

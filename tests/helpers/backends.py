@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pygpulib.core.device import current_driver, use_driver
 from pygpulib.core.driver_cuda import CudaDriver
 from tests.fakecuda.driver import FakeCuda
+from tests.helpers.cublas_fake import cublas_in_use
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +32,7 @@ class SimulatedGpu:
         self.fake = self._stack.enter_context(FakeCuda(deferred=deferred))
         self.driver = CudaDriver()
         self._stack.enter_context(use_driver(self.driver))
+        self._cublas = self._stack.enter_context(cublas_in_use(self.fake))
         self._known: set[str] = set()
         self._is_closed = threading.Event()
         if deferred:
@@ -59,7 +61,9 @@ class SimulatedGpu:
         # The package keeps events to use them again, and one stream of its own per device.
         own = ("event", "non-blocking stream")
         alive = {thing for thing in self.fake.leaks(cached=False) if not thing.startswith(own)}
-        left, self._known = sorted(alive - self._known), alive
+        # So does cuBLAS with its workspaces.
+        left = sorted(alive - self._known - self._cublas.workspaces)
+        self._known = alive
         return left
 
     def _go_on(self) -> None:

@@ -148,7 +148,13 @@ def _level_one(name, a):
         case "rot":
             return {"x": a["c"] * x + a["s"] * y, "y": a["c"] * y - np.conj(a["s"]) * x}
         case "rotm":
-            _, h11, h21, h12, h22 = a["param"]
+            flag, h11, h21, h12, h22 = a["param"]
+            if flag == -2:
+                return {"x": x, "y": y}
+            if flag == 0:
+                h11 = h22 = 1
+            elif flag == 1:
+                h12, h21 = 1, -1
             return {"x": h11 * x + h12 * y, "y": h21 * x + h22 * y}
     return None
 

@@ -7,8 +7,10 @@ does is queued on the fake stream, and its arrays must lie in device memory.
 from __future__ import annotations
 
 import ctypes
+import gc
 import itertools
 import traceback
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
@@ -23,6 +25,8 @@ from pygpulib.blas.routines import DTYPES, MIXED_ROUTINES, ROUTINES, Form
 from tests.helpers import blas_reference
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     import pytest
 
     from tests.fakecuda.driver import FakeCuda
@@ -91,6 +95,10 @@ class FakeCublas:
     ----------
     calls : list
         Names and streams of the routines that were called.
+    modes : list of int
+        The pointer modes that were set.
+    workspaces : set of str
+        Descriptions of the memory that handles were given.
     """
 
     _name = "libcublas.fake"
@@ -100,6 +108,7 @@ class FakeCublas:
         self.calls: list[tuple[str, int]] = []
         self.states: dict[int, State] = {}
         self.modes: list[int] = []
+        self.workspaces: set[str] = set()
         self._numbers = itertools.count(0x7000_0000, 0x10)
         self._kept: dict[str, Any] = {}
         self._routines = {
@@ -127,7 +136,7 @@ class FakeCublas:
     def _entry(self, name: str) -> Any:
         def entry(*arguments: Any) -> int:
             try:
-                with self.driver.system.lock:
+                with self.driver.system.lock, _without_collection():
                     if name in self._routines:
                         self._run(name, *arguments)
                     elif name in self._batches:
@@ -171,7 +180,9 @@ class FakeCublas:
 
     def set_workspace(self, handle: int | None, address: int, size: int) -> None:
         # It may be memory that the stream has still to allocate.
-        assert self.driver.system.blocks.containing(address, size)
+        block = self.driver.system.blocks.containing(address, size)
+        assert block is not None
+        self.workspaces.add(repr(block))
         self._state(handle).workspace = address
 
     def set_pointer_mode(self, handle: int | None, mode: int) -> None:
@@ -467,9 +478,37 @@ FACTORIZATIONS = {
 }
 
 
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Keep finalizers, which take locks, from running while the driver's lock is held."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 def replace_cublas(monkeypatch: pytest.MonkeyPatch, driver: FakeCuda) -> FakeCublas:
-    """Make the package use a fake library with a fake driver."""
+    """Make the package use a fake library with a fake driver, for the time of a test."""
     fake = FakeCublas(driver)
+    monkeypatch.setattr(cuda_functions, "open_cublas", _opener(fake))
+    return fake
+
+
+@contextmanager
+def cublas_in_use(driver: FakeCuda) -> Iterator[FakeCublas]:
+    """Make the package use a fake library with a fake driver, inside of a block."""
+    fake, before = FakeCublas(driver), cuda_functions.open_cublas
+    cuda_functions.open_cublas = _opener(fake)  # type: ignore[assignment]
+    try:
+        yield fake
+    finally:
+        cuda_functions.open_cublas = before
+
+
+def _opener(fake: FakeCublas) -> Callable[[], Library]:
     functions = {**cublas.FUNCTIONS, **routine_functions()}
 
     def check_status(name: str, status: int) -> None:
@@ -477,5 +516,4 @@ def replace_cublas(monkeypatch: pytest.MonkeyPatch, driver: FakeCuda) -> FakeCub
             raise cublas.error_of(status, functions[name].action, name)
 
     library = Library("cuBLAS", fake, functions, check_status, "fake")  # type: ignore[arg-type]
-    monkeypatch.setattr(cuda_functions, "open_cublas", lambda: library)
-    return fake
+    return lambda: library
