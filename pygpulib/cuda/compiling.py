@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack, get_args
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple, Never, TypedDict, Unpack, get_args
 
 from pygpulib._config import config
 from pygpulib.core.device import current_device
-from pygpulib.cuda.hints import read_hints, warn_of_conflicts
+from pygpulib.cuda.hints import check_flags, read_hints, unknown_option, warn_of_conflicts
 from pygpulib.errors import ArgumentError, ArgumentTypeError, UnsupportedFeatureError
 from pygpulib.jit.backends.cuda.device_code import Abi
 from pygpulib.jit.backends.cuda.target import OLDEST, CudaTarget, exact_target, known_target
@@ -15,7 +16,7 @@ from pygpulib.jit.offline import OfflineOptions, compile_offline
 from pygpulib.jit.options import CompileHints, CompileOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from pygpulib.jit import types
 
@@ -37,29 +38,11 @@ class CompileResult(NamedTuple):
     result_type: types.Type
 
 
-def compile(  # noqa: A001, PLR0913, PLR0917 - numba's name and options
-    pyfunc: Callable[..., object],
-    sig: object,
-    debug: bool | None = None,
-    lineinfo: bool = False,
-    device: bool = True,
-    fastmath: bool = False,
-    cc: tuple[int | str, ...] | None = None,
-    opt: bool | None = None,
-    abi: str = "c",
-    abi_info: Mapping[str, str] | None = None,
-    output: str = "ptx",
-    forceinline: bool = False,
-    launch_bounds: int | tuple[int, ...] | None = None,
-) -> CompileResult:
-    """Compile a function to PTX, with or without a GPU.
+class CompileKeywords(TypedDict, total=False):
+    """The options of :func:`compile`.
 
-    Parameters
+    Attributes
     ----------
-    pyfunc : function
-        The Python function.
-    sig : signature, tuple of types, or str
-        Types of the parameters. The result is converted to the type of the result, if there is one.
     debug : bool, optional
         Check bounds and raise exceptions; for kernels only, which get the address of a launch
         record as one more parameter.
@@ -85,44 +68,7 @@ def compile(  # noqa: A001, PLR0913, PLR0917 - numba's name and options
         Has to be false, as in numba for PTX.
     launch_bounds : int or tuple of int, optional
         For kernels: threads per block, blocks per multiprocessor.
-
-    Returns
-    -------
-    code : str
-        The PTX.
-    result_type : Type
-        The type of what the function returns.
-
-    Raises
-    ------
-    UnsupportedFeatureError
-        If the output or the ABI cannot be had.
-    CompileError
-        If the function is not in the kernel language or does not fit the types.
-
-    Examples
-    --------
-    >>> from pygpulib.types import float32
-    >>> ptx, result = compile(lambda x, y: x + y, (float32, float32), abi_info={"abi_name": "add"})
-    >>> result, ".visible .func" in ptx
-    (float32, True)
     """
-    _check_output(output, forceinline)
-    is_debug = config.debug if debug is None else bool(debug)
-    warn_of_conflicts(is_debug, {"opt": opt, "lineinfo": lineinfo})
-    hints = read_hints({"launch_bounds": launch_bounds, "opt": opt, "lineinfo": lineinfo})
-    how = OfflineOptions(
-        target=_target(cc, hints),
-        options=CompileOptions(is_debug, bool(fastmath), cache=False, hints=hints),
-        abi=_check_abi(abi, device),
-        name=(abi_info or {}).get("abi_name", "") if abi == "c" else "",
-    )
-    found = compile_offline(_plain(pyfunc), parse_signature(sig), how)
-    return CompileResult(found.code, found.result_type)
-
-
-class CompileKeywords(TypedDict, total=False):
-    """The options of :func:`compile`, for the functions that hand them on."""
 
     debug: bool | None
     lineinfo: bool
@@ -135,6 +81,68 @@ class CompileKeywords(TypedDict, total=False):
     output: str
     forceinline: bool
     launch_bounds: int | tuple[int, ...] | None
+
+
+def compile(  # noqa: A001, PLR0913, PLR0917 - numba's name and options
+    pyfunc: Callable[..., object],
+    sig: object,
+    debug: bool | None = None,
+    lineinfo: bool = False,
+    device: bool = True,
+    fastmath: bool = False,
+    cc: tuple[int | str, ...] | None = None,
+    opt: bool | None = None,
+    abi: str = "c",
+    abi_info: Mapping[str, str] | None = None,
+    output: str = "ptx",
+    forceinline: bool = False,
+    launch_bounds: int | tuple[int, ...] | None = None,
+    **unknown: Never,
+) -> CompileResult:
+    """Compile a function to PTX, with or without a GPU.
+
+    Parameters
+    ----------
+    pyfunc : function
+        The Python function.
+    sig : signature, tuple of types, or str
+        Types of the parameters. The result is converted to the type of the result, if there is one.
+    debug, lineinfo, device, fastmath, cc, opt, abi, abi_info, output, forceinline, launch_bounds
+        The options; see :class:`CompileKeywords`.
+
+    Returns
+    -------
+    CompileResult
+        The PTX, ``code``, and the type of what the function returns, ``result_type``.
+
+    Raises
+    ------
+    UnsupportedFeatureError, ArgumentError, ArgumentTypeError
+        If the output or the ABI cannot be had, or an option is not as expected.
+    CompileError
+        If the function is not in the kernel language or does not fit the types.
+
+    Examples
+    --------
+    >>> from pygpulib.types import float32
+    >>> ptx, result = compile(lambda x, y: x + y, (float32, float32), abi_info={"abi_name": "add"})
+    >>> result, ".visible .func" in ptx
+    (float32, True)
+    """
+    _check_output(output, forceinline)
+    flags = {"debug": debug, "lineinfo": lineinfo, "device": device, "fastmath": fastmath}
+    _check_options(flags | {"opt": opt}, unknown)
+    is_debug = config.debug if debug is None else bool(debug)
+    warn_of_conflicts(is_debug, {"opt": opt, "lineinfo": lineinfo})
+    hints = read_hints({"launch_bounds": launch_bounds, "opt": opt, "lineinfo": lineinfo})
+    how = OfflineOptions(
+        target=_target(cc, hints),
+        options=CompileOptions(is_debug, bool(fastmath), cache=False, hints=hints),
+        abi=_check_abi(abi, device),
+        name=_read_name(abi, abi_info),
+    )
+    found = compile_offline(_plain(pyfunc), parse_signature(sig), how)
+    return CompileResult(found.code, found.result_type)
 
 
 def compile_all(
@@ -215,6 +223,26 @@ def _check_output(output: str, forceinline: bool) -> None:
             "Can only designate forced inlining in LTO-IR",
             detail="the argument forceinline is true, and the output is PTX",
         )
+
+
+def _check_options(flags: Mapping[str, object], unknown: Mapping[str, object]) -> None:
+    for name in unknown:
+        raise unknown_option("cuda.compile", name, sorted(CompileKeywords.__annotations__))
+    check_flags("cuda.compile", flags)
+
+
+def _read_name(abi: str, abi_info: Mapping[str, str] | None) -> str:
+    """Return the name that a function is to have, empty for its own."""
+    info = {} if abi_info is None else abi_info
+    is_known = isinstance(info, Mapping) and not info.keys() - {"abi_name"}
+    name = info.get("abi_name", "") if is_known else None
+    if not isinstance(name, str):
+        raise ArgumentError(
+            f"the option abi_info of cuda.compile is {abi_info!r}",
+            detail='expected a dictionary with no other key than "abi_name", which is a string',
+            help='write abi_info={"abi_name": "name"}, or leave it out',
+        )
+    return name if abi == "c" else ""
 
 
 def _check_abi(abi: str, device: bool) -> Abi | None:

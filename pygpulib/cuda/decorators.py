@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack
 
 from pygpulib._config import config
-from pygpulib.cuda.hints import check_literals, read_hints, warn_of_conflicts
+from pygpulib.cuda.hints import (
+    check_flags,
+    check_literals,
+    read_hints,
+    unknown_option,
+    warn_of_conflicts,
+)
 from pygpulib.errors import ArgumentTypeError, UnsupportedFeatureError
 from pygpulib.jit.declarations import parse_signatures
 from pygpulib.jit.device_function import DeviceFunction
@@ -24,20 +30,6 @@ __all__ = ["jit"]
 
 Compiled: TypeAlias = Kernel | DeviceFunction
 
-# Options that change speed, size or debug information of GPU code and never what it computes.
-_HINTS = frozenset(
-    {
-        "forceinline",
-        "inline",
-        "launch_bounds",
-        "lineinfo",
-        "lto",
-        "max_registers",
-        "opt",
-        "shared_memory_carveout",
-    }
-)
-
 # Options that must be empty: to ignore them would give other results.
 _UNSUPPORTED = {
     "link": "foreign code cannot be linked into kernels",
@@ -50,25 +42,35 @@ _REMOVED = {
     "bind": "kernels are always bound when they are launched",
 }
 
-_KNOWN = sorted(
-    {"device", "debug", "fastmath", "fma", "cache", "literals", "extensions"}
-    | _HINTS
-    | set(_UNSUPPORTED)
-)
+
+class JitKeywords(TypedDict, total=False):
+    """The options of :func:`jit`: its own, those that only advise, and two that must be empty."""
+
+    device: bool
+    debug: bool | None
+    fastmath: bool
+    fma: bool
+    cache: bool
+    literals: Literal["numba", "weak"]
+    extensions: Sequence[Extension] | None
+
+    forceinline: bool
+    inline: object
+    launch_bounds: int | Sequence[int] | None
+    lineinfo: bool
+    lto: bool | None
+    max_registers: int | None
+    opt: bool | None
+    shared_memory_carveout: int | str | None
+
+    link: Sequence[object]
+    boundscheck: bool | None
 
 
-def jit(
-    func_or_sig: object = None,
-    *,
-    device: bool = False,
-    debug: bool | None = None,
-    fastmath: bool = False,
-    fma: bool = True,
-    cache: bool = True,
-    literals: str = "numba",
-    extensions: Sequence[Extension] | None = None,
-    **options: object,
-) -> Any:  # noqa: ANN401  (a kernel or a decorator, as in numba)
+_KNOWN = sorted(JitKeywords.__annotations__)
+
+
+def jit(func_or_sig: object = None, **options: Unpack[JitKeywords]) -> Any:  # noqa: ANN401
     """Compile a function for the device; a decorator with or without parentheses.
 
     Parameters
@@ -87,15 +89,14 @@ def jit(
     cache : bool
         Keep the machine code on disk, for other processes.
     literals : {"numba", "weak"}
-        What numbers in the text of a kernel are. ``"numba"``: int64 and float64, so that ``0.5 *
-        x`` is a float64 for a float32 ``x``. ``"weak"``: what NumPy makes of Python's numbers,
-        which take the type of what they meet, so that ``0.5 * x`` is a float32. This goes for the
-        device functions that the kernel calls, too.
+        What numbers in the text of the kernel and of what it calls are. ``"numba"``: int64 and
+        float64, so that ``0.5 * x`` is a float64 for a float32 ``x``. ``"weak"``: what NumPy makes
+        of Python's numbers, which take the type of what they meet, so that it is a float32.
     extensions : sequence of Extension, optional
-        What changes the arguments of the kernel before each launch: objects with a method
-        ``prepare_args(ty, val, stream, retr)``, which returns a type and a value to pass instead
-        (a namedtuple or an array for an object of your own) and may append to ``retr`` what is to
-        be called after the launch. The last one comes first.
+        What changes the arguments before each launch: objects with a method ``prepare_args(ty, val,
+        stream, retr)``, which returns a type and a value to pass instead (a namedtuple or an array
+        for an object of your own) and may append to ``retr`` what is to be called after the
+        launch. The last one comes first.
     **options
         Numba's other options. Those that only advise the compiler (``inline``,
         ``launch_bounds``, ``lineinfo``, ``max_registers``, ``opt``, ...) are accepted.
@@ -119,26 +120,33 @@ def jit(
     ...     if i < a.size:
     ...         a[i] += 1
     """
-    _check_options(options)
-    _check_extensions(extensions or ())
-    is_debug = config.debug if debug is None else bool(debug)
-    check_literals(literals)
-    compile_options = CompileOptions(
-        is_debug,
-        bool(fastmath),
-        bool(fma),
-        bool(cache),
-        weak_literals=literals == "weak",
-        hints=read_hints(options),
-    )
-    warn_of_conflicts(is_debug, options)
-    compiled_class = DeviceFunction if device else Kernel
-    make = partial(_make, compiled_class, compile_options, tuple(extensions or ()))
+    compile_options = _read_options(options)
+    warn_of_conflicts(compile_options.debug, options)
+    compiled_class = DeviceFunction if options.get("device") else Kernel
+    extensions = tuple(options.get("extensions") or ())
+    make = partial(_make, compiled_class, compile_options, extensions)
     if func_or_sig is None:
         return partial(make, [])
     if isinstance(func_or_sig, FunctionType | Kernel | DeviceFunction):
         return make([], func_or_sig)
     return partial(make, parse_signatures(func_or_sig))
+
+
+def _read_options(options: JitKeywords) -> CompileOptions:
+    _check_options(options)
+    _check_extensions(options.get("extensions") or ())
+    check_flags("cuda.jit", options)
+    literals = options.get("literals", "numba")
+    check_literals(literals)
+    debug = options.get("debug")
+    return CompileOptions(
+        debug=config.debug if debug is None else bool(debug),
+        fastmath=bool(options.get("fastmath", False)),
+        fma=bool(options.get("fma", True)),
+        cache=bool(options.get("cache", True)),
+        weak_literals=literals == "weak",
+        hints=read_hints(options),
+    )
 
 
 def _make(
@@ -182,12 +190,5 @@ def _check_options(options: Mapping[str, object]) -> None:
                 )
         elif name in _REMOVED:
             raise ArgumentTypeError(f"cuda.jit has no option {name!r}", help=_REMOVED[name])
-        elif name not in _HINTS:
-            from difflib import get_close_matches
-
-            nearest = get_close_matches(name, _KNOWN, n=1)
-            raise ArgumentTypeError(
-                f"cuda.jit has no option {name!r}",
-                detail=f"its options are: {', '.join(_KNOWN)}",
-                help=f"did you mean {nearest[0]!r}?" if nearest else "leave it out",
-            )
+        elif name not in _KNOWN:
+            raise unknown_option("cuda.jit", name, _KNOWN)

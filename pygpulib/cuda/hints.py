@@ -1,18 +1,68 @@
-"""The values that options of ``cuda.jit`` may have, those included that only give advice."""
+"""The options of ``cuda.jit`` and its kin: their names, their values, and what is advice."""
 
 from __future__ import annotations
 
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from pygpulib.errors import ArgumentError, ConfigurationWarning
+import numpy as np
+
+from pygpulib.errors import ArgumentError, ArgumentTypeError, ConfigurationWarning
 from pygpulib.jit.options import CompileHints
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 _MAX_BOUNDS = 3
 _CARVEOUTS = ("default", "maxl1", "maxshared")
+
+# Options that are true or false, and what they say.
+_FLAGS = {
+    "cache": "whether the machine code is kept on disk",
+    "debug": "whether kernels check bounds and raise exceptions",
+    "device": "whether it is a function that kernels call",
+    "fastmath": "whether floating-point arithmetic may be approximate",
+    "fma": "whether multiply and add may be contracted into one rounding",
+    "forceinline": "whether the function is always inlined",
+    "lineinfo": "whether the code tells which lines it comes from",
+    "lto": "whether code is optimized when it is linked",
+    "opt": "whether the code is optimized",
+}
+
+
+def unknown_option(function: str, name: str, known: Sequence[str]) -> ArgumentTypeError:
+    """Return the error for a keyword argument that a function does not have."""
+    from difflib import get_close_matches
+
+    nearest = get_close_matches(name, known, n=1)
+    return ArgumentTypeError(
+        f"{function} has no option {name!r}",
+        detail=f"its options are: {', '.join(known)}",
+        help=f"did you mean {nearest[0]!r}?" if nearest else "leave it out",
+    )
+
+
+def check_flags(function: str, options: Mapping[str, object]) -> None:
+    """Check the options that are true or false; others are passed over."""
+    for name, meaning in _FLAGS.items():
+        value = options.get(name)
+        # numba takes the names of single liberties for fastmath.
+        is_set = name == "fastmath" and isinstance(value, set | frozenset | dict)
+        if not (value is None or is_set or _is_flag(value)):
+            raise ArgumentError(
+                f"the option {name} of {function} is {value!r}",
+                detail=f"expected True or False: {meaning}",
+            )
+
+
+def check_inline(inline: object) -> None:
+    """Check ``inline``: true or false, one of two names, or numba's function that decides."""
+    is_name = isinstance(inline, str) and inline in ("always", "never")
+    if not (inline is None or is_name or callable(inline) or _is_flag(inline)):
+        raise ArgumentError(
+            f"the option inline of cuda.jit is {inline!r}",
+            detail="expected 'always', 'never', True or False",
+        )
 
 
 def check_launch_bounds(bounds: object) -> None:
@@ -74,6 +124,7 @@ def read_hints(options: Mapping[str, Any]) -> CompileHints:
     check_launch_bounds(options.get("launch_bounds"))
     check_carveout(options.get("shared_memory_carveout"))
     check_max_registers(options.get("max_registers"))
+    check_inline(options.get("inline"))
     threads, blocks = (*bounds, 0)[:2] if isinstance(bounds, tuple | list) else (bounds, 0)
     return CompileHints(
         max_registers=options.get("max_registers") or 0,
@@ -99,6 +150,10 @@ def warn_of_conflicts(debug: bool, options: Mapping[str, object]) -> None:
                 ConfigurationWarning,
                 stacklevel=3,
             )
+
+
+def _is_flag(value: object) -> bool:
+    return isinstance(value, int | np.bool_) and value in (0, 1)
 
 
 def _is_positive(value: object) -> bool:

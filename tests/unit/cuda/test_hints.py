@@ -42,6 +42,58 @@ def test_wrong_carveouts(carveout):
     )
 
 
+FLAGS = {
+    "cache": "whether the machine code is kept on disk",
+    "debug": "whether kernels check bounds and raise exceptions",
+    "device": "whether it is a function that kernels call",
+    "fastmath": "whether floating-point arithmetic may be approximate",
+    "fma": "whether multiply and add may be contracted into one rounding",
+    "forceinline": "whether the function is always inlined",
+    "lineinfo": "whether the code tells which lines it comes from",
+    "lto": "whether code is optimized when it is linked",
+    "opt": "whether the code is optimized",
+}
+
+
+@pytest.mark.parametrize("value", ["yes", "", 7, -1, 1.0, [], ("a",), np.array([True])])
+@pytest.mark.parametrize("name", FLAGS)
+def test_what_is_neither_true_nor_false(name, value):
+    with pytest.raises(ArgumentError) as caught:
+        cuda.jit(**{name: value})
+    assert str(caught.value) == (
+        f"the option {name} of cuda.jit is {value!r}\nexpected True or False: {FLAGS[name]}"
+    )
+
+
+@pytest.mark.parametrize("value", [True, False, None, 1, 0, np.True_, np.False_])
+@pytest.mark.parametrize("name", FLAGS)
+def test_what_is_true_or_false(name, value):
+    cuda.jit(**{name: value})
+
+
+@pytest.mark.parametrize("liberties", [set(), {"nnan", "contract"}, frozenset({"fast"})])
+def test_names_of_liberties_allow_approximations(liberties):
+    @cuda.jit(fastmath=liberties)
+    def kernel():
+        pass
+
+    assert kernel.options.fastmath is bool(liberties)
+
+
+@pytest.mark.parametrize("inline", [None, True, False, "always", "never", lambda *_: True])
+def test_inlining(inline):
+    cuda.jit(inline=inline)
+
+
+@pytest.mark.parametrize("inline", ["sometimes", "", 2, 1.0, ["always"]])
+def test_wrong_inlining(inline):
+    with pytest.raises(ArgumentError) as caught:
+        cuda.jit(inline=inline)
+    assert str(caught.value) == (
+        f"the option inline of cuda.jit is {inline!r}\nexpected 'always', 'never', True or False"
+    )
+
+
 @pytest.mark.parametrize("count", [0, -1, 3.0, "32", True])
 def test_wrong_numbers_of_registers(count):
     with pytest.raises(ArgumentError) as caught:

@@ -360,6 +360,41 @@ def test_forced_inlining():
         cuda.compile(add, (int32, int32), forceinline=True)
 
 
+@pytest.mark.parametrize("name", ["debug", "lineinfo", "device", "fastmath", "opt"])
+@pytest.mark.parametrize("value", ["yes", 7])
+def test_what_is_neither_true_nor_false(name, value):
+    with pytest.raises(ArgumentError, match=f"the option {name} of cuda.compile is {value!r}\n"):
+        cuda.compile(add, (int32, int32), **{name: value})
+
+
+@pytest.mark.parametrize(
+    "function", [cuda.compile, cuda.compile_all, cuda.compile_ptx], ids=lambda f: f.__name__
+)
+def test_options_that_do_not_exist(function):
+    with pytest.raises(ArgumentTypeError) as caught:
+        function(add, (int32, int32), output="ptx", fastmat=True)
+    assert str(caught.value) == (
+        "cuda.compile has no option 'fastmat'\n"
+        "its options are: abi, abi_info, cc, debug, device, fastmath, forceinline, launch_bounds, "
+        "lineinfo, opt, output\n"
+        "help: did you mean 'fastmath'?"
+    )
+
+
+@pytest.mark.parametrize("abi", ["c", "numba"])
+@pytest.mark.parametrize(
+    "info", ["add", ["abi_name"], {"name": "add"}, {"abi_name": "add", "x": 1}, {"abi_name": 1}]
+)
+def test_wrong_names(abi, info):
+    with pytest.raises(ArgumentError) as caught:
+        cuda.compile(add, (int32, int32), abi=abi, abi_info=info)
+    assert str(caught.value) == (
+        f"the option abi_info of cuda.compile is {info!r}\n"
+        'expected a dictionary with no other key than "abi_name", which is a string\n'
+        'help: write abi_info={"abi_name": "name"}, or leave it out'
+    )
+
+
 def test_options_that_do_not_go_together():
     with pytest.warns(ConfigurationWarning, match="debug=True and opt=True"):
         cuda.compile_ptx(add_arrays, (float32[:],) * 3, debug=True, opt=True)
