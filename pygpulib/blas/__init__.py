@@ -19,6 +19,7 @@ from pygpulib.blas.batched import (
 from pygpulib.blas.compat import Blas
 from pygpulib.blas.functions import make_function
 from pygpulib.blas.mixed import gemm_ex, matmul
+from pygpulib.blas.precision import math_mode
 from pygpulib.blas.products import gemm
 from pygpulib.blas.rotations import rotg, rotmg
 
@@ -113,6 +114,7 @@ __all__ = [
     "hpmv",
     "hpr",
     "hpr2",
+    "math_mode",
     "matmul",
     "nrm2",
     "rot",

@@ -16,6 +16,7 @@ from pygpulib.blas import cuda_functions, mixed_cuda
 from pygpulib.blas.batched_cuda import CudaBatched
 from pygpulib.blas.cuda_functions import ENUMS, WITHOUT_LONG, function_name
 from pygpulib.blas.layout import find_columns, find_increment
+from pygpulib.blas.precision import current_math_mode
 from pygpulib.blas.routines import FLAGS, LETTERS, NUMBERS, ROUTINES
 from pygpulib.core.array import ndarray
 from pygpulib.core.creation import device_array, device_array_like
@@ -146,6 +147,7 @@ class CudaEngine:
             handles[ordinal] = Handle(self._driver)
         found = handles[ordinal]
         found.use_stream(stream)
+        found.use_math(current_math_mode())
         if stream not in context.pending.own:
             context.pending.prepare(stream)
         yield found

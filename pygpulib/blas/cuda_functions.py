@@ -61,7 +61,6 @@ def _describe(routine: Routine, is_long: bool) -> Function:
 
 # Arguments: h for the handle, i for an int or a letter, p for an address, l for a long long.
 _BATCHED = {
-    "gemmBatched": "hiiiiippipippii",
     "gemmStridedBatched": "hiiiiippilpilppili",
     "getrfBatched": "hipippi",
     "getrsBatched": "hiiipippipi",

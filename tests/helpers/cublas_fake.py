@@ -95,8 +95,12 @@ class FakeCublas:
     ----------
     calls : list
         Names and streams of the routines that were called.
-    modes : list of int
-        The pointer modes that were set.
+    modes, maths : list of int
+        The pointer modes and math modes that were set.
+    created : list of int
+        The handles.
+    refused : dict
+        Statuses of functions that are to fail.
     workspaces : set of str
         Descriptions of the memory that handles were given.
     """
@@ -108,6 +112,9 @@ class FakeCublas:
         self.calls: list[tuple[str, int]] = []
         self.states: dict[int, State] = {}
         self.modes: list[int] = []
+        self.maths: list[int] = []
+        self.created: list[int] = []
+        self.refused: dict[str, int] = {}
         self.workspaces: set[str] = set()
         self._numbers = itertools.count(0x7000_0000, 0x10)
         self._kept: dict[str, Any] = {}
@@ -135,6 +142,8 @@ class FakeCublas:
 
     def _entry(self, name: str) -> Any:
         def entry(*arguments: Any) -> int:
+            if name in self.refused:
+                return self.refused[name]
             try:
                 with self.driver.system.lock, _without_collection():
                     if name in self._routines:
@@ -165,6 +174,7 @@ class FakeCublas:
         self.driver.system.current()
         handle[0] = next(self._numbers)
         self.states[handle[0]] = State()
+        self.created.append(handle[0])
 
     def destroy(self, handle: int | None) -> None:
         self._state(handle)
@@ -191,6 +201,7 @@ class FakeCublas:
 
     def set_math_mode(self, handle: int | None, mode: int) -> None:
         self._state(handle).math = mode
+        self.maths.append(mode)
 
     # ----------------------------------------------------------------------------- routines
 
