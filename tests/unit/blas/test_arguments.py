@@ -352,6 +352,10 @@ def test_calls_that_look_alike_are_told_apart():
         np.testing.assert_allclose(blas.gemm("N", "N", 2.0, b, a, 0, c), 2 * b @ a)
         expected = a @ b
         np.testing.assert_allclose(blas.gemm("N", "N", 1.0, a, b, 0, a), expected)
+        memory = rng.random(5000)
+        one, other = (memory[start:][:4900].reshape((70, 70), order=order) for start in (0, 100))
+        expected = one @ b
+        np.testing.assert_allclose(blas.gemm("N", "N", 1.0, one, b, 0, other), expected)
         b.flags.writeable = False
         with pytest.raises(ArgumentError, match="the argument C is read-only"):
             blas.gemm("N", "N", 1.0, c, a, 0, b)
