@@ -83,8 +83,8 @@ class libcurand:  # noqa: N801  (pyculib's name)
         return 1000 * major + 100 * minor + patch
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
-        if not name.startswith("curand"):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        if name not in curand.FUNCTIONS:
+            raise AttributeError(f"cuRAND has no function {name!r}", name=name, obj=self)
         return getattr(curand.open_curand(name), name)
 
 

@@ -50,6 +50,10 @@ class RNG:
         if offset is not None:
             self.offset = offset
 
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out the stream, which belongs to this process."""
+        return {**self.__dict__, "_stream": 0}
+
     @property
     def offset(self) -> int:
         """Where in its sequence the generator was told to go on; setting it goes there."""
@@ -77,7 +81,7 @@ class RNG:
     @ordering.setter
     def ordering(self, ordering: Ordering) -> None:
         self._engine.set_ordering(ordering)
-        self._ordering = ordering
+        self._ordering = Ordering(ordering)
 
     def uniform(self, ary: object, size: int | None = None) -> None:
         """Fill an array with uniform numbers above 0 and up to 1.

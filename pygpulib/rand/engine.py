@@ -6,6 +6,7 @@ they ask for, and what it is told in between has the same consequences.
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -20,6 +21,8 @@ from pygpulib.rand.kinds import RULES, Kind, Ordering, Rules
 from pygpulib.rand.request import Distribution, Request, read_integer
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from pygpulib.core.driver import Driver
 
 AnyArray: TypeAlias = "np.ndarray[Any, np.dtype[Any]] | ndarray"
@@ -61,6 +64,11 @@ class Engine(Protocol):
     @property
     def kind(self) -> Kind:
         """Which generator it is."""
+        ...
+
+    @property
+    def lock(self) -> AbstractContextManager[bool]:
+        """Held by whoever calls :meth:`fill` of a generator that threads may share."""
         ...
 
     @property
@@ -125,17 +133,25 @@ class BaseEngine(ABC):
         What it was told.
     ordering : Ordering
         In which order its sub-sequences are put together.
+    lock : threading.RLock
+        Held while numbers are made.
     """
 
     fills_host_memory = True
 
     def __init__(self, kind: Kind) -> None:
+        self.lock = threading.RLock()
         self.kind = kind
         self.rules: Rules = RULES[kind]
         self.seed = 0
         self.offset = 0
         self.dimensions = 1
         self.ordering = self.rules.orderings[0]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Copy and pickle by the state, which has neither locks nor handles of a library."""
+        with self.lock:
+            return _restore, (type(self), self.kind, self.get_state())
 
     @abstractmethod
     def _restart(self, *, keep_position: bool) -> None:
@@ -269,6 +285,13 @@ class BaseEngine(ABC):
             )
         self.ordering, self.seed = state.ordering, state.seed
         self.offset, self.dimensions = state.offset, state.dimensions
+
+
+def _restore(cls: type[BaseEngine], kind: Kind, state: EngineState) -> BaseEngine:
+    """Return a generator that goes on from a state."""
+    engine = cls(kind)
+    engine.set_state(state)
+    return engine
 
 
 _TABLES = {"cpu": "pygpulib.rand.cpu", "cuda": "pygpulib.rand.cuda"}

@@ -57,7 +57,7 @@ def fill_array(engine: Engine, request: Request, out: object, stream: StreamLike
     if array.dtype not in _ACCEPTED[request.dtype]:
         raise DTypeError(
             f"the array for {request.distribution.value} random numbers holds {array.dtype}",
-            detail=f"expected {request.dtype}",
+            detail=f"expected {' or '.join(map(str, _ACCEPTED[request.dtype]))}",
         )
     if not array.size:
         return
@@ -65,13 +65,15 @@ def fill_array(engine: Engine, request: Request, out: object, stream: StreamLike
     if engine.fills_host_memory and isinstance(array, ndarray) and array.host_view is not None:
         array = array.host_view
     if isinstance(array, np.ndarray) == engine.fills_host_memory and _is_plain(array):
-        engine.fill(request, array.reshape(-1), queue)
+        with engine.lock:
+            engine.fill(request, array.reshape(-1), queue)
         return
     if engine.fills_host_memory:
         numbers: AnyArray = np.empty(array.size, array.dtype)
     else:
         numbers = device_array(array.size, array.dtype, stream=stream)
-    engine.fill(request, numbers, queue)
+    with engine.lock:
+        engine.fill(request, numbers, queue)
     _copy(array, numbers.reshape(array.shape), stream)
 
 

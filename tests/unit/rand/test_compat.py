@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import threading
 
 import numpy as np
@@ -174,6 +176,54 @@ def test_the_mean_of_poisson_numbers_is_the_first_argument():
     assert abs(curand.poisson(100, 2000).mean() - 100) < 3
 
 
+@pytest.mark.parametrize("kind", [PRNG.XORWOW, PRNG.PHILOX4_32_10, PRNG.MTGP32])
+def test_threads_share_a_generator(kind):
+    """Each call gets numbers that follow each other, and no two calls get the same ones."""
+    generator, parts = PRNG(kind, seed=5), [np.zeros(500, np.float32) for _ in range(24)]
+
+    def work(mine):
+        for part in mine:
+            generator.uniform(part)
+
+    threads = [threading.Thread(target=work, args=(parts[i::6],)) for i in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    expected = np.zeros((24, 500), np.float32)
+    PRNG(kind, seed=5).uniform(expected)
+    assert sorted(map(bytes, parts)) == sorted(map(bytes, expected))
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
+def test_generators_can_be_copied_and_pickled(again):
+    for generator in (
+        PRNG(PRNG.MRG32K3A, seed=3, offset=8, stream=create_stream()),
+        PRNG(PRNG.MT19937, seed=3),
+        QRNG(QRNG.SOBOL64, ndim=5, offset=2),
+    ):
+        numbers = np.zeros((3, 5))
+        generator.normal(numbers[:2], 0, 1)
+        other = again(generator)
+        for each in (generator, other):
+            each.uniform(numbers)
+            assert each.offset == generator.offset
+            if each is generator:
+                expected = numbers.copy()
+        assert np.array_equal(numbers, expected)
+        assert (other.rndtype, other.ordering, other.stream) == (
+            generator.rndtype,
+            generator.ordering,
+            0,
+        )
+
+
+def test_an_ordering_can_be_a_number_of_curand():
+    generator = PRNG()
+    generator.ordering = 102
+    assert generator.ordering is Ordering.PSEUDO_SEEDED
+
+
 # ------------------------------------------------------------------------------------- refusals
 
 
@@ -183,8 +233,8 @@ def test_the_mean_of_poisson_numbers_is_the_first_argument():
         ("uniform", "int32", "uniform random numbers were asked for as int32"),
         ("normal", "float16", "normal random numbers were asked for as float16"),
         ("lognormal", "complex64", "lognormal random numbers were asked for as complex64"),
-        ("poisson", "float32", "the array for poisson random numbers holds float32"),
-        ("generate", "uint64", "the array for raw random numbers holds uint64"),
+        ("poisson", "float32", "holds float32\nexpected uint32 or int32"),
+        ("generate", "uint64", "holds uint64\nexpected uint32 or int32"),
     ],
 )
 def test_arrays_of_other_types_are_refused_and_left_alone(method, dtype, message):

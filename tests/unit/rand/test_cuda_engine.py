@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from functools import cache
 
 import numpy as np
@@ -105,6 +107,19 @@ def test_a_state_is_gone_on_from(curand, kind):
     assert other.get_state() == state
     for request, numbers in zip(EVERYTHING, expected, strict=True):
         assert np.array_equal(draw(other, request, 9), numbers)
+
+
+def test_generators_can_be_copied_and_pickled(curand):
+    generator = PRNG(PRNG.PHILOX4_32_10, seed=4, stream=create_stream())
+    numbers = device_array(7, np.float32)
+    generator.normal(numbers, 0, 1)
+    others = [copy.deepcopy(generator), pickle.loads(pickle.dumps(generator))]
+    generator.uniform(numbers)
+    expected = numbers.copy_to_host(stream=generator.stream)
+    for other in others:
+        other.uniform(numbers)
+        assert np.array_equal(numbers.copy_to_host(), expected)
+        assert (other.seed, other.stream) == (4, 0)
 
 
 def test_the_kept_normals_of_poisson_numbers_belong_to_the_state(curand):
