@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pygpulib._config import config
 from pygpulib._record import field, record
-from pygpulib.errors import ArgumentError, LibraryError, NoDeviceError
+from pygpulib.errors import ArgumentError, LibraryError, NoDeviceError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -109,7 +109,7 @@ def _library_findings() -> Iterator[Finding]:
 
 
 def _find_libdevice() -> Finding:
-    from pygpulib.jit.backends.cuda.libdevice import find_libdevice
+    from pygpulib._bindings.libdevice import find_libdevice
 
     title = "libdevice (mathematical functions of kernels)"
     try:
@@ -173,6 +173,10 @@ def _find_cache() -> Finding:
 
 def _verdict(stack: CudaStack) -> tuple[bool, str]:
     """Return whether kernels run as asked for, and a sentence about it."""
+    from pygpulib.core.driver_cuda.api import require_libdevice
+
+    if config.backend == "auto":
+        stack = require_libdevice(stack)
     if config.backend == "cuda" and stack.library is None:
         return False, f"verdict: PYGPULIB_BACKEND is 'cuda', but {stack.problem}"
     if config.backend == "cpu":
@@ -180,7 +184,7 @@ def _verdict(stack: CudaStack) -> tuple[bool, str]:
     if stack.library is None:
         return True, f"verdict: kernels run on the processor, because {stack.problem}"
     count = len(stack.devices)
-    return True, f"verdict: kernels run on {count} GPU{'s'[: count != 1]}"
+    return True, f"verdict: kernels run on {counted(count, 'GPU')}"
 
 
 # --------------------------------------------------------------------------------------- info

@@ -21,7 +21,7 @@ def choose_driver(backend: str) -> Driver:
     ----------
     backend : str
         ``"auto"`` takes a GPU where there is one that works, and the processor elsewhere, with a
-        warning if there is a GPU's driver that does not work. ``"cpu"`` and ``"cuda"`` insist.
+        warning if there is a GPU that cannot be used. ``"cpu"`` and ``"cuda"`` insist.
 
     Returns
     -------
@@ -37,9 +37,11 @@ def choose_driver(backend: str) -> Driver:
         handle = open_shared([config.cuda_library])
         if handle is not None or backend == "cuda" or loading_problem(config.cuda_library):
             # Only here, because a machine without a driver does without these modules.
-            from pygpulib.core.driver_cuda.api import examine
+            from pygpulib.core.driver_cuda.api import examine, require_libdevice
 
             stack = examine(handle)
+            if backend == "auto":
+                stack = require_libdevice(stack)
             if stack.library is not None:
                 from pygpulib.core.driver_cuda import CudaDriver
 

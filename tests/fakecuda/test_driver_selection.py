@@ -185,6 +185,74 @@ def test_a_driver_library_that_misses_another_one_is_told_of_once(tmp_path):
     check_that_loading_fails(library, "libneeded_by_driver.so")
 
 
+def test_without_libdevice_the_processor_is_used():
+    program = """
+from pygpulib._bindings import libdevice
+libdevice._IN_WHEELS = ()
+libdevice._find_elsewhere = lambda: None
+"""
+    backend, told, refusal = parts(run_fake(program=program + REPORT))
+    assert backend == "cpu"
+    first, second, last, rest = warning_of(told).split("\n")
+    assert first == (
+        "CUDA's library of mathematical functions, libdevice.10.bc, is not installed; "
+        "the processor is used instead"
+    )
+    assert second.startswith(
+        "kernels need it for functions such as math.sin; found the CUDA driver 13.0 ("
+    )
+    assert last == (
+        "help: install pygpulib[cuda13], or set CUDA_HOME to the folder of a CUDA toolkit; "
+        "PYGPULIB_BACKEND=cuda runs what does without it on the GPU; "
+        "python -m pygpulib doctor tells more"
+    )
+    assert (rest, refusal) == ("", "")
+
+
+def test_without_the_libdevice_that_the_environment_names_the_processor_is_used():
+    backend, told, _ = parts(run_fake(PYGPULIB_LIBDEVICE="/nowhere/libdevice.10.bc"))
+    assert backend == "cpu"
+    assert warning_of(told) == (
+        "the environment variable PYGPULIB_LIBDEVICE is '/nowhere/libdevice.10.bc'; "
+        "the processor is used instead\n"
+        "expected the path of a file, libdevice.10.bc of a CUDA toolkit\n"
+        "help: unset it to use the file of an installed package or toolkit; "
+        "python -m pygpulib doctor tells more\n"
+    )
+
+
+SINE = """
+import math
+import numpy as np
+from pygpulib import cuda
+from pygpulib.errors import ArgumentError
+@cuda.jit
+def plain(a):
+    a[0] = 3
+@cuda.jit
+def sine(a):
+    a[0] = math.sin(a[0])
+a = np.zeros(1)
+plain[1, 1](a)
+print(a)
+try:
+    sine[1, 1](a)
+except ArgumentError as error:
+    print(error.problem)
+"""
+
+
+def test_without_libdevice_those_who_insist_on_a_gpu_are_told_when_it_is_needed(tmp_path):
+    program = tmp_path / "sine.py"
+    program.write_text(SINE)
+    words = ["-m", "tests.fakecuda.run", str(program)]
+    done = run(words, backend="cuda", PYGPULIB_LIBDEVICE="/nowhere/libdevice.10.bc")
+    assert done.stderr == ""
+    assert done.stdout == (
+        "[3.]\nthe environment variable PYGPULIB_LIBDEVICE is '/nowhere/libdevice.10.bc'\n"
+    )
+
+
 def test_devices_that_are_too_old_are_left_out():
     program = """
 from tests.fakecuda.driver import FakeCuda

@@ -137,7 +137,7 @@ def _fetch_libdevice(folder: Path) -> None:
 
 def _installed_libdevice() -> str | None:
     try:
-        from pygpulib.jit.backends.cuda.libdevice import find_libdevice
+        from pygpulib._bindings.libdevice import find_libdevice
     except ImportError:  # what the package needs is not installed here
         return None
     return find_libdevice()

@@ -6,10 +6,12 @@ import ctypes
 
 from pygpulib._bindings import cuda_driver as cu
 from pygpulib._bindings.cuda_constants import DEVICE_ATTRIBUTES, STATUS_NAMES
+from pygpulib._bindings.libdevice import FILE_NAME, INSTALLING, find_libdevice
 from pygpulib._bindings.library import Library, loading_problem
 from pygpulib._config import config
 from pygpulib._record import record
 from pygpulib.errors import (
+    ArgumentError,
     DeviceError,
     DeviceLostError,
     DeviceMemoryError,
@@ -193,6 +195,28 @@ def examine(handle: ctypes.CDLL | None) -> CudaStack:
             f"{error.problem}\n{error.detail}\nfound {library.description}",
             error.help or "run nvidia-smi, and reinstall the driver if that fails, too",
         )
+
+
+def require_libdevice(stack: CudaStack) -> CudaStack:
+    """Return a stack that cannot be used where most kernels could not be compiled.
+
+    Parameters
+    ----------
+    stack : CudaStack
+        What `examine` found.
+    """
+    if stack.library is None:
+        return stack
+    try:
+        if find_libdevice() is not None:
+            return stack
+    except ArgumentError as error:
+        return _broken(error.problem, error.detail, error.help)
+    return _broken(
+        f"CUDA's library of mathematical functions, {FILE_NAME}, is not installed",
+        f"kernels need it for functions such as math.sin; found {stack.library.description}",
+        f"{INSTALLING}; PYGPULIB_BACKEND=cuda runs what does without it on the GPU",
+    )
 
 
 def _broken(problem: str, detail: str, help: str) -> CudaStack:  # noqa: A002

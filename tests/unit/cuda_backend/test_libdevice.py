@@ -6,9 +6,7 @@ from pathlib import Path
 import llvmlite.binding as llvm
 import pytest
 
-from pygpulib._config import read_config
-from pygpulib._record import replace
-from pygpulib.errors import ArgumentError, InternalError, LibraryError
+from pygpulib.errors import InternalError, LibraryError
 from pygpulib.jit.backends.cuda import libdevice
 from pygpulib.jit.backends.cuda.ptx import compile_ptx
 from pygpulib.jit.backends.cuda.target import known_target
@@ -146,37 +144,6 @@ def test_a_missing_library_is_named_only_when_it_is_needed(monkeypatch):
     )
     assert ".entry k" in compile_ptx("define ptx_kernel void @k() { ret void }", TARGET)
     assert libdevice.library_version() == ""
-
-
-def test_the_environment_names_the_file(monkeypatch, tmp_path):
-    path = tmp_path / "libdevice.10.bc"
-    monkeypatch.setenv("PYGPULIB_LIBDEVICE", str(path))
-    found = read_config()
-    assert found.libdevice == str(path)
-    monkeypatch.setattr(libdevice, "config", found)
-    with pytest.raises(ArgumentError) as caught:
-        libdevice.find_libdevice.__wrapped__()
-    assert str(caught.value) == (
-        f"the environment variable PYGPULIB_LIBDEVICE is {str(path)!r}\n"
-        "expected the path of a file, libdevice.10.bc of a CUDA toolkit\n"
-        "help: unset it to use the file of an installed package or toolkit"
-    )
-    path.write_bytes(b"")
-    assert libdevice.find_libdevice.__wrapped__() == str(path)
-
-
-def test_no_library_anywhere(monkeypatch):
-    from cuda import pathfinder
-
-    def refuse(name):
-        raise pathfinder.BitcodeLibNotFoundError(name)
-
-    monkeypatch.setattr(libdevice, "config", replace(libdevice.config, libdevice=""))
-    monkeypatch.setattr(libdevice, "find_in_wheels", lambda places: None)
-    monkeypatch.setattr(pathfinder, "find_bitcode_lib", refuse)
-    assert libdevice.find_libdevice.__wrapped__() is None
-    monkeypatch.setattr(pathfinder, "find_bitcode_lib", lambda name: f"/somewhere/{name}")
-    assert libdevice.find_libdevice.__wrapped__() == "/somewhere/device"
 
 
 @needs_library

@@ -1,4 +1,4 @@
-"""CUDA's library of mathematical functions, libdevice: where it is, and parts of it to link.
+"""CUDA's library of mathematical functions, libdevice: parts of it to link.
 
 The library is LLVM bitcode with 350 functions. Linking all of it takes a quarter of a second per
 kernel, so kernels get the functions that they call, and what those call. For that the library is
@@ -16,10 +16,9 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from pygpulib._bindings.wheels import find_in_wheels
-from pygpulib._config import config
+from pygpulib._bindings.libdevice import FILE_NAME, INSTALLING, find_libdevice
 from pygpulib._record import record
-from pygpulib.errors import ArgumentError, InternalError, LibraryError
+from pygpulib.errors import InternalError, LibraryError
 from pygpulib.jit.backends.llvm.module import guard_forks
 from pygpulib.jit.cache import digest, open_cache
 
@@ -30,11 +29,6 @@ if TYPE_CHECKING:
 
 PREFIX = "__nv_"
 """How the names of its functions start."""
-
-_FILE_NAME = "libdevice.10.bc"
-
-# Where wheels of CUDA 13 and 12 have the file, below the folder of the namespace `nvidia`.
-_IN_WHEELS = (f"cu13/nvvm/libdevice/{_FILE_NAME}", f"cuda_nvcc/nvvm/libdevice/{_FILE_NAME}")
 
 # A definition ends with the first brace at the start of a line; all else is one line. Types,
 # attributes and metadata have no name that code looks for.
@@ -188,47 +182,14 @@ def load_libdevice() -> DeviceLibrary:
     return _load(_required_path([]))
 
 
-@cache
-def find_libdevice() -> str | None:
-    """Return the path of the library, or None where there is none.
-
-    Raises
-    ------
-    ArgumentError
-        If the environment names a file that does not exist.
-    """
-    if config.libdevice:
-        if not os.path.isfile(config.libdevice):
-            raise ArgumentError(
-                f"the environment variable PYGPULIB_LIBDEVICE is {config.libdevice!r}",
-                detail=f"expected the path of a file, {_FILE_NAME} of a CUDA toolkit",
-                help="unset it to use the file of an installed package or toolkit",
-            )
-        return config.libdevice
-    return find_in_wheels(_IN_WHEELS) or _find_elsewhere()
-
-
-def _find_elsewhere() -> str | None:
-    """Look into conda environments and toolkits that CUDA_HOME or CUDA_PATH name."""
-    # It takes fifty times as long to import as the wheels take to look through.
-    try:
-        from cuda import pathfinder
-    except ImportError:
-        return None
-    try:
-        return str(pathfinder.find_bitcode_lib("device"))
-    except pathfinder.BitcodeLibNotFoundError:
-        return None
-
-
 def _required_path(names: Iterable[str]) -> str:
     path = find_libdevice()
     if path is None:
         wanted = ", ".join(name.removeprefix(PREFIX) for name in names)
         raise LibraryError(
-            f"CUDA's library of mathematical functions, {_FILE_NAME}, is not installed",
+            f"CUDA's library of mathematical functions, {FILE_NAME}, is not installed",
             detail=f"the kernel needs these functions of it: {wanted}" if wanted else "",
-            help="install pygpulib[cuda13], or set CUDA_HOME to the folder of a CUDA toolkit",
+            help=INSTALLING,
         )
     return path
 
