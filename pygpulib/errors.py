@@ -24,6 +24,26 @@ class Span:
         return f"{self.filename}:{self.line}"
 
 
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """Return a number with what it counts, as messages say it.
+
+    Parameters
+    ----------
+    count : int
+        How many.
+    noun : str
+        The name of one.
+    plural : str, optional
+        The name of several; default: `noun` and an s.
+
+    Examples
+    --------
+    >>> counted(1, "argument"), counted(0, "argument"), counted(2, "axis", "axes")
+    ('1 argument', '0 arguments', '2 axes')
+    """
+    return f"{count} {noun if count == 1 else plural or noun + 's'}"
+
+
 class PyGpuLibError(Exception):
     """Base class of every error of this package.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pygpulib._config import config
 from pygpulib.core.locks import Lock
-from pygpulib.errors import DeviceError, DeviceIndexError
+from pygpulib.errors import DeviceError, DeviceIndexError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -214,7 +214,7 @@ def get_device(ordinal: int) -> Device:
     if not 0 <= ordinal < count:
         raise DeviceIndexError(
             f"there is no device {ordinal}",
-            detail=f"this machine has {count} device{'s'[: count != 1]}, numbered from 0",
+            detail=f"this machine has {counted(count, 'device')}, numbered from 0",
             help="cuda.list_devices() shows them",
         )
     return Device(driver, ordinal)

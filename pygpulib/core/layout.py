@@ -11,7 +11,7 @@ import operator
 from typing import TYPE_CHECKING
 
 from pygpulib._record import record
-from pygpulib.errors import ArgumentError, ArgumentTypeError, AxisError, ShapeError
+from pygpulib.errors import ArgumentError, ArgumentTypeError, AxisError, ShapeError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -126,7 +126,7 @@ def normalize_strides(strides: object, ndim: int) -> Shape:
     if len(steps) != ndim:
         raise ShapeError(
             "strides not match ndim",
-            detail=f"expected {ndim} strides, one for each axis, got {len(steps)}",
+            detail=f"expected {counted(ndim, 'stride')}, one for each axis, got {len(steps)}",
         )
     return steps
 

@@ -13,7 +13,7 @@ from pygpulib.core.layout import (
     is_f_contiguous,
     normalize_shape,
 )
-from pygpulib.errors import ArgumentError, ArgumentTypeError, LayoutError, ShapeError
+from pygpulib.errors import ArgumentError, ArgumentTypeError, LayoutError, ShapeError, counted
 
 
 def resolve_shape(old: Shape, new: object) -> Shape:
@@ -64,7 +64,7 @@ def resolve_shape(old: Shape, new: object) -> Shape:
     if unknown or total != product:
         raise ShapeError(
             f"cannot reshape array of size {total} into shape {asked}",
-            detail=f"expected a shape of {total} elements; the array's shape is {old}",
+            detail=f"expected a shape of {counted(total, 'element')}; the array's shape is {old}",
         )
     return known
 

@@ -18,6 +18,7 @@ from pygpulib.errors import (
     KernelTypeError,
     LaunchError,
     SpecializationError,
+    counted,
 )
 from pygpulib.jit import types
 from pygpulib.jit.backends.protocol import find_backend
@@ -157,7 +158,7 @@ class Kernel(Inspectable):
         parts = config if isinstance(config, tuple) else (config,)
         if not 2 <= len(parts) <= 4:
             raise LaunchError(
-                f"the kernel {self.__name__} was given {len(parts)} launch parameters",
+                f"the kernel {self.__name__} was given {counted(len(parts), 'launch parameter')}",
                 detail="must specify at least the griddim and blockdim, and at most the stream "
                 "and the dynamic shared memory besides",
                 help=self._example(),
@@ -311,7 +312,7 @@ class Kernel(Inspectable):
         given = len(signature.parameters)
         if not self.parameters.accepts(given):
             raise KernelTypeError(
-                f"the signature {signature} has {given} parameters, and the kernel "
+                f"the signature {signature} has {counted(given, 'parameter')}, and the kernel "
                 f"{self.__name__} has {len(self.parameters.names)}: "
                 f"{', '.join(self.parameters.names)}"
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pygpulib._record import record
-from pygpulib.errors import LaunchTypeError, UnsupportedFeatureError
+from pygpulib.errors import LaunchTypeError, UnsupportedFeatureError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -86,8 +86,8 @@ class Parameters:
             args, rest = args[: self.positional], args[self.positional :]
         if len(args) > self.positional:
             raise LaunchTypeError(
-                f"the kernel {self.kernel} takes {self._count(self.positional)} but "
-                f"{len(args)} were given",
+                f"the kernel {self.kernel} takes {counted(self.positional, 'argument')} but "
+                f"{len(args)} {'was' if len(args) == 1 else 'were'} given",
                 detail=f"its parameters are: {', '.join(self.names) or 'none'}",
             )
         given = dict(zip(self.names, args, strict=False))
@@ -106,10 +106,8 @@ class Parameters:
         missing = [name for name in self.names if name not in values]
         if missing:
             raise LaunchTypeError(
-                f"the kernel {self.kernel} lacks {self._count(len(missing))}: {', '.join(missing)}",
+                f"the kernel {self.kernel} lacks {counted(len(missing), 'argument')}: "
+                f"{', '.join(missing)}",
                 detail=f"{len(given)} of {len(self.names)} were given",
             )
         return (*(values[name] for name in self.names), *rest)
-
-    def _count(self, number: int) -> str:
-        return f"{number} argument{'' if number == 1 else 's'}"

@@ -18,7 +18,7 @@ from numpy.random.bit_generator import ISeedSequence, ISpawnableSeedSequence
 
 from pygpulib._record import record
 from pygpulib.core.creation import device_array
-from pygpulib.errors import ArgumentError, ArgumentTypeError
+from pygpulib.errors import ArgumentError, ArgumentTypeError, counted
 from pygpulib.rand.compiling import Function
 from pygpulib.rand.engine import Engine, EngineState, make_engine
 from pygpulib.rand.filling import fill_array
@@ -324,7 +324,7 @@ class _Fed(BitGenerator):
         offset = self._engine.get_state().offset + jumps * _JUMP
         if offset > _MASK_64:
             raise ArgumentError(
-                f"the sequence of {type(self).__name__} ends before {jumps} jumps",
+                f"the sequence of {type(self).__name__} ends before {counted(jumps, 'jump')}",
                 detail=f"expected at most {_MASK_64 // _JUMP} jumps in all",
                 help="spawn generators instead, or use Philox4x3210",
             )

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pygpulib.core.array import ndarray
 from pygpulib.core.creation import device_array, to_device
-from pygpulib.errors import ArgumentError, ShapeError
+from pygpulib.errors import ArgumentError, ShapeError, counted
 from pygpulib.rand import continuous
 from pygpulib.rand.compiling import Value, device
 from pygpulib.rand.drawing import fill
@@ -93,7 +93,7 @@ def _read_chances(p: object, count: int) -> NDArray[np.float64]:
     if chances.shape != (count,):
         raise ShapeError(
             f"the argument p has the shape {chances.shape}",
-            detail=f"expected one probability for each of {count} elements",
+            detail=f"expected one probability for each of {counted(count, 'element')}",
         )
     if abs(chances.sum() - 1.0) > _TOLERANCE:
         raise ArgumentError(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygpulib.core.creation import device_array
-from pygpulib.errors import ArgumentError, ShapeError
+from pygpulib.errors import ArgumentError, ShapeError, counted
 from pygpulib.jit.intrinsics.integer_math import ffs
 from pygpulib.jit.intrinsics.threads import blockIdx, gridDim, threadIdx
 from pygpulib.rand.compiling import Value, kernel
@@ -204,7 +204,8 @@ class Sobol:
         total = self.num_generated + count
         if total & (total - 1):
             raise ArgumentError(
-                f"after {self.num_generated} points, 2**{m} more do not make a power of 2",
+                f"after {counted(self.num_generated, 'point')}, 2**{m} more do not make a power "
+                "of 2",
                 detail="points are balanced only if their number is one",
                 help="call random(n) if that does not matter",
             )
@@ -243,7 +244,8 @@ class Sobol:
             above = np.broadcast_to(np.asarray(high, np.int64) + bool(endpoint), (self.d,))
         except ValueError as cause:
             raise ShapeError(
-                f"the bounds of points with {self.d} dimensions have another number of values"
+                f"the bounds of points with {counted(self.d, 'dimension')} have another number of "
+                "values"
             ) from cause
         if not (lowest < above).all():
             raise ArgumentError(

@@ -15,7 +15,7 @@ from pygpulib._record import record
 from pygpulib.core.array import ndarray
 from pygpulib.core.ordering import hand_back
 from pygpulib.core.stream import stream_handle
-from pygpulib.errors import ArgumentError, ArgumentTypeError, ShapeError
+from pygpulib.errors import ArgumentError, ArgumentTypeError, ShapeError, counted
 from pygpulib.jit.device_function import DeviceFunction
 from pygpulib.jit.dispatcher import Kernel
 from pygpulib.jit.options import CompileOptions
@@ -88,7 +88,8 @@ class CoreLayout:
             if array.ndim < len(axes):
                 raise ShapeError(
                     f"an input of {name} has the shape {array.shape}",
-                    detail=f"expected at least {len(axes)} axes: ({', '.join(axes)})",
+                    detail=f"expected at least {counted(len(axes), 'axis', 'axes')}: "
+                    f"({', '.join(axes)})",
                 )
             core = array.shape[array.ndim - len(axes) :]
             for axis, length in zip(axes, core, strict=True):
@@ -222,7 +223,7 @@ class GUFunc:
             raise ArgumentTypeError(
                 f"gufunc accepts {self.nin} positional arguments (when providing input only) or "
                 f"{self.nargs} positional arguments (when providing input and output). "
-                f"Got {count} positional argument{'' if count == 1 else 's'}."
+                f"Got {counted(count, 'positional argument')}."
             )
         if count == self.nargs:
             if out is not None:

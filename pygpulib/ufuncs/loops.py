@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pygpulib._record import record
-from pygpulib.errors import ArgumentTypeError
+from pygpulib.errors import ArgumentTypeError, counted
 from pygpulib.jit import types
 from pygpulib.jit.declarations import parse_signatures
 from pygpulib.jit.ir.small_floats import is_small
@@ -99,7 +99,7 @@ def parse_loops(
         if len(loop.inputs) != nin or len(loop.outputs) != nout:
             raise ArgumentTypeError(
                 f"the signature {signature} does not fit the function {name}",
-                detail=f"expected {nin} inputs and {nout} outputs",
+                detail=f"expected {counted(nin, 'input')} and {counted(nout, 'output')}",
             )
         for type_ in (*loop.inputs, *loop.outputs):
             dtype_of(type_)

@@ -11,7 +11,7 @@ from pygpulib.core import dtypes
 from pygpulib.core.array import ndarray
 from pygpulib.core.creation import device_array
 from pygpulib.core.interop import as_cuda_array, lies_on_device
-from pygpulib.errors import ArgumentError, ArgumentTypeError
+from pygpulib.errors import ArgumentError, ArgumentTypeError, counted
 from pygpulib.jit import types
 from pygpulib.jit.device_function import DeviceFunction
 from pygpulib.jit.dispatcher import Kernel
@@ -131,7 +131,7 @@ def _read_array(value: object) -> Any:  # noqa: ANN401
         array = np.asarray(value)
     if array.ndim != 1:
         raise ArgumentTypeError(
-            f"a reduction was called on an array of {array.ndim} axes",
+            f"a reduction was called on an array of {counted(array.ndim, 'axis', 'axes')}",
             detail="only support 1D array",
             help="pass a.ravel()",
         )

@@ -11,7 +11,7 @@ import numpy as np
 from pygpulib.core.array import ndarray
 from pygpulib.core.ordering import hand_back
 from pygpulib.core.stream import stream_handle
-from pygpulib.errors import ArgumentError, ArgumentTypeError
+from pygpulib.errors import ArgumentError, ArgumentTypeError, counted
 from pygpulib.jit.dispatcher import Kernel
 from pygpulib.jit.options import CompileOptions
 from pygpulib.ufuncs import operands
@@ -116,8 +116,8 @@ class UFunc:
         """
         if len(args) not in (self.nin, self.nargs):
             raise ArgumentTypeError(
-                f"{self.__name__} was called with {len(args)} arguments",
-                detail=f"expected {self.nin} inputs, and no or one output",
+                f"{self.__name__} was called with {counted(len(args), 'argument')}",
+                detail=f"expected {counted(self.nin, 'input')}, and no or one output",
             )
         if len(args) == self.nargs:
             if out is not None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pygpulib.core import dtypes
 from pygpulib.core.dtypes import DType
-from pygpulib.errors import KernelTypeError
+from pygpulib.errors import KernelTypeError, counted
 from pygpulib.jit import types
 from pygpulib.jit.elements import Element, RecordLayout, TimeLayout
 from pygpulib.jit.frontend import arrays, inference, integers
@@ -169,8 +169,8 @@ def _indices(
     if len(found) != array.type.ndim:
         ctx.fail(
             KernelTypeError,
-            f"the index of {name} has {len(found)} integers, but {arrays.title(array)} has "
-            f"{array.type.ndim} dimensions",
+            f"the index of {name} has {counted(len(found), 'integer')}, but "
+            f"{arrays.title(array)} has {counted(array.type.ndim, 'dimension')}",
             node,
             help="use one integer per dimension, as in cuda.atomic.add(a, (i, j), 1)",
         )

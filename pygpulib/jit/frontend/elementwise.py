@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from pygpulib.core import dtypes
-from pygpulib.errors import KernelTypeError
+from pygpulib.errors import KernelTypeError, counted
 from pygpulib.jit.frontend import arrays, integers
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.faults import raise_if
@@ -166,8 +166,8 @@ def _check_shape(ctx: Context, target: Array, value: Array | Elementwise, node: 
     if skipped < 0:
         ctx.fail(
             KernelTypeError,
-            f"an array of {len(value.shape)} dimensions does not fit into a view of "
-            f"{target.type.ndim} dimensions",
+            f"an array of {counted(len(value.shape), 'dimension')} does not fit into a view of "
+            f"{counted(target.type.ndim, 'dimension')}",
             node,
             help="index the array on the right until it has as many dimensions as the left",
         )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from pygpulib.errors import KernelTypeError
+from pygpulib.errors import KernelTypeError, counted
 from pygpulib.jit.frontend import inference, optionals
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.values import Number, Operand
@@ -90,13 +90,15 @@ def bind(
     count = len(args) + len(kwargs)
     if unknown or len(args) > len(parameters) or None in given[:required]:
         at_most = len(parameters)
-        expected = str(at_most) if required == at_most else f"{required} to {at_most}"
-        problem = f"a keyword argument {unknown[0]!r}" if unknown else f"{count} arguments"
+        expected = counted(at_most, "argument")
+        if required < at_most:
+            expected = f"{required} to {expected}"
+        problem = f"a keyword argument {unknown[0]!r}" if unknown else counted(count, "argument")
         ctx.fail(
             KernelTypeError,
             f"{name} is called with {problem}",
             node,
-            detail=f"expected {expected} arguments: {', '.join(parameters)}",
+            detail=f"expected {expected}: {', '.join(parameters)}",
             help="check the arguments",
         )
     return [None if each is None else optionals.plain(ctx, each) for each in given]

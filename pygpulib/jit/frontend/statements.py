@@ -8,7 +8,7 @@ from functools import cache
 from types import FunctionType
 from typing import Any
 
-from pygpulib.errors import KernelTypeError, UndefinedNameError, UnsupportedSyntaxError
+from pygpulib.errors import KernelTypeError, UndefinedNameError, UnsupportedSyntaxError, counted
 from pygpulib.jit.elements import RecordLayout
 from pygpulib.jit.frontend import (
     arithmetic,
@@ -132,7 +132,8 @@ def _gather(ctx: Context, operand: Tuple, star: int, count: int, node: ast.expr)
     if end < star:
         ctx.fail(
             KernelTypeError,
-            f"a tuple of {len(items)} items is unpacked into at least {count - 1} variables",
+            f"a tuple of {counted(len(items), 'item')} is unpacked into at least "
+            f"{counted(count - 1, 'variable')}",
             node,
             help="use as many variables as the tuple has items",
         )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from pygpulib.core import dtypes
-from pygpulib.errors import KernelTypeError
+from pygpulib.errors import KernelTypeError, counted
 from pygpulib.jit.frontend import inference, integers, literals
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.faults import raise_if
@@ -47,7 +47,7 @@ def subscript(ctx: Context, operand: Tuple, index: Operand, node: ast.AST) -> Op
     if not -count <= position < count:
         ctx.fail(
             KernelTypeError,
-            f"index {position} is out of range for a tuple of {count} items",
+            f"index {position} is out of range for a tuple of {counted(count, 'item')}",
             node,
             help=f"use an index from {-count} to {count - 1}" if count else "the tuple is empty",
         )
@@ -158,7 +158,8 @@ def unpack(ctx: Context, operand: Operand, count: int, node: ast.AST) -> list[Op
     if len(operand.items) != count:
         ctx.fail(
             KernelTypeError,
-            f"a tuple of {len(operand.items)} items is unpacked into {count} variables",
+            f"a tuple of {counted(len(operand.items), 'item')} is unpacked into "
+            f"{counted(count, 'variable')}",
             node,
             help="use as many variables as the tuple has items",
         )
@@ -215,7 +216,8 @@ def construct(
     given: dict[str, Operand] = dict(zip(fields, args, strict=False))
     wrong = [key for key in kwargs if key not in fields or key in given]
     if len(args) > len(fields) or wrong:
-        problem = f"an unexpected argument {wrong[0]!r}" if wrong else f"{len(args)} arguments"
+        count = counted(len(args), "argument")
+        problem = f"an unexpected argument {wrong[0]!r}" if wrong else count
         ctx.fail(
             KernelTypeError,
             f"{name} is called with {problem}",

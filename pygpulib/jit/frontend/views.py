@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pygpulib._record import record, replace
 from pygpulib.core import dtypes
-from pygpulib.errors import KernelTypeError
+from pygpulib.errors import KernelTypeError, counted
 from pygpulib.jit.frontend import arrays, inference, integers
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.values import Array, NoneValue, Number, Object, Operand, Slice
@@ -78,8 +78,8 @@ def _selectors(
     if missing < 0 or sum(is_ellipsis) > 1:
         ctx.fail(
             KernelTypeError,
-            f"{arrays.title(array)} has {array.type.ndim} dimensions, but is indexed with "
-            f"{consumed}"
+            f"{arrays.title(array)} has {counted(array.type.ndim, 'dimension')}, but is indexed "
+            f"with {consumed}"
             if missing < 0
             else "an index may contain only one '...'",
             node,

@@ -116,7 +116,7 @@ def test_arguments_are_refused():
         cg.this_grid().sync(a)
 
     for kernel, name in ((with_argument, "cg.this_grid"), (wait_for, "sync")):
-        with pytest.raises(KernelTypeError, match=f"{name} is called with 1 arguments"):
+        with pytest.raises(KernelTypeError, match=f"{name} is called with 1 argument"):
             cuda.jit("void(int64[:])")(kernel)
 
 

@@ -383,7 +383,7 @@ def test_lines_that_do_not_fit_are_counted(fake_cuda, capsys, monkeypatch):
     with pytest.warns(PyGpuLibWarning) as caught:
         cuda.synchronize()
     assert str(caught[0].message) == (
-        "6 lines that the kernel say printed did not fit into its buffer of 80 bytes and are "
+        "6 lines that the kernel say printed did not fit into its buffer of 80 bytes and got "
         "lost\nhelp: print from fewer threads"
     )
     assert len(capsys.readouterr().out.splitlines()) == 2

@@ -98,9 +98,9 @@ def misspelt(a, b, z):
         (on_a_number, ["the first argument of cuda.atomic.add is float64", "expected an array"]),
         (
             with_too_few_indices,
-            ["the index of cuda.atomic.add has 1 integers, but the array 'a' has 2 dimensions"],
+            ["the index of cuda.atomic.add has 1 integer, but the array 'a' has 2 dimensions"],
         ),
-        (with_too_many_indices, ["has 2 integers, but the array 'b' has 1 dimensions"]),
+        (with_too_many_indices, ["has 2 integers, but the array 'b' has 1 dimension"]),
         (with_a_float_index, ["the index of cuda.atomic.add is float64", "int(...)"]),
         (with_a_truth_value, ["the index of cuda.atomic.add is bool", "int(...)"]),
         (with_a_slice, ["the index of cuda.atomic.add is a tuple (int64, a slice)"]),

@@ -218,7 +218,7 @@ def plain(a):
         (lambda a: math.sin(x=a), "math.sin takes no keyword argument 'x'", "position"),
         (lambda a: math.sine(a), "the module math has no attribute 'sine'", "did you mean 'sin"),
         (lambda a: math.qqq(a), "the module math has no attribute 'qqq'", "spelling"),
-        (lambda a: np.add(a), "numpy.add is called with 1 arguments", "arguments"),
+        (lambda a: np.add(a), "numpy.add is called with 1 argument", "arguments"),
         (lambda a: np.add(a, a, dtype=a), "called with a keyword argument 'dtype'", "arguments"),
         (lambda a: np.float32(a, a), "numpy.float32 takes one argument", "one number"),
         (lambda a: np.float32((a,)), "a tuple (int64) cannot be converted to float32", "type"),

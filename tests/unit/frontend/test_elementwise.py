@@ -336,7 +336,7 @@ def bits_of_floats(a, b):
 @pytest.mark.parametrize(
     ("kernel", "words"),
     [
-        (too_many_dimensions, "an array of 2 dimensions does not fit into a view of 1 dimensions"),
+        (too_many_dimensions, "an array of 2 dimensions does not fit into a view of 1 dimension"),
         (into_an_element, "an expression of arrays cannot be stored in an element of the array"),
         (into_a_constant, "the array 'TABLE' is read-only"),
         (of_a_tuple, "+ does not take array(float64, 2d, C) and a tuple"),

@@ -147,7 +147,7 @@ def test_too_few_items_for_a_starred_target():
         x, *y, z = t
 
     assert failure(kernel, out(), (1,)) == [
-        "a tuple of 1 items is unpacked into at least 2 variables",
+        "a tuple of 1 item is unpacked into at least 2 variables",
         f"{kernel.__code__.co_firstlineno + 1:>5} | x, *y, z = t",
         "      | ^^^^^^^^",
         "help: use as many variables as the tuple has items",

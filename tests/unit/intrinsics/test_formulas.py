@@ -105,7 +105,7 @@ def test_arrays():
         (lambda: math.gcd(1.5, 2), "math.gcd does not take (float64, int64)"),
         (lambda: np.gcd(1, 2, 3), "numpy.gcd does not take (int64, int64, int64)"),
         (lambda: math.ulp(1.0, 2.0), "math.ulp does not take (float64, float64)"),
-        (lambda: np.where(1), "numpy.where is called with 1 arguments"),
+        (lambda: np.where(1), "numpy.where is called with 1 argument"),
         (lambda: np.spacing(x=1), "numpy.spacing takes no keyword argument 'x'"),
     ],
 )

@@ -119,7 +119,7 @@ def test_results_convert_to_the_output_within_their_kind():
 
 
 def test_refuses_wrong_calls():
-    with pytest.raises(ArgumentTypeError, match="combine was called with 1 arguments"):
+    with pytest.raises(ArgumentTypeError, match="combine was called with 1 argument"):
         combine(1.0)
     with pytest.raises(ArgumentError, match="both positional and keyword"):
         combine(1.0, 2.0, np.zeros(1), out=np.zeros(1))

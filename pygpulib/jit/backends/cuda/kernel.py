@@ -13,7 +13,7 @@ from pygpulib.core.device import current_driver
 from pygpulib.core.driver import DEFAULT_STREAM
 from pygpulib.core.driver_cuda.modules import ImageOptions
 from pygpulib.core.locks import Lock
-from pygpulib.errors import LaunchError
+from pygpulib.errors import LaunchError, counted
 from pygpulib.jit.backends.cuda.launch_record import (
     LaunchRecord,
     split_lines,
@@ -256,7 +256,7 @@ class CudaKernel:
                 raise LaunchError(
                     f"the grid of a launch of {self.name} has {blocks} blocks, which wait for "
                     "each other",
-                    detail=f"the device runs {most} such blocks at once",
+                    detail=f"the device runs {counted(most, 'such block')} at once",
                     help="use fewer blocks, and let each do more: "
                     "kernel.overloads[...].max_cooperative_grid_blocks(block) tells how many",
                 )

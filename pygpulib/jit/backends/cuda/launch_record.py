@@ -13,7 +13,7 @@ import numpy as np
 from pygpulib.core.array import ndarray
 from pygpulib.core.layout import Layout
 from pygpulib.core.memory import Buffer
-from pygpulib.errors import PyGpuLibWarning
+from pygpulib.errors import PyGpuLibWarning, counted
 from pygpulib.jit.backends.cuda.prints import NODE_HEADER_WORDS
 from pygpulib.jit.backends.cuda.record import (
     BUFFER_WORD,
@@ -117,8 +117,8 @@ def split_lines(
 def warn_of_lost_lines(kernel: str, count: int) -> None:
     """Say that lines did not fit into the print buffer."""
     warnings.warn(
-        f"{count} lines that the kernel {kernel} printed did not fit into its buffer of "
-        f"{8 * PRINT_WORDS} bytes and are lost\nhelp: print from fewer threads",
+        f"{counted(count, 'line')} that the kernel {kernel} printed did not fit into its buffer of "
+        f"{8 * PRINT_WORDS} bytes and got lost\nhelp: print from fewer threads",
         PyGpuLibWarning,
         stacklevel=2,
     )
