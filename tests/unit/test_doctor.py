@@ -79,6 +79,17 @@ def test_the_doctor_with_a_broken_driver():
     assert done.stdout.endswith("because the CUDA driver does not work\n")
 
 
+def test_the_doctor_without_libdevice():
+    done = run_fake("doctor", PYGPULIB_LIBDEVICE="/nowhere/libdevice.10.bc")
+    assert "  !!  libdevice (mathematical functions of kernels): the environment " in done.stdout
+    assert done.stdout.endswith(
+        "verdict: kernels run on the processor, because the environment variable "
+        "PYGPULIB_LIBDEVICE is '/nowhere/libdevice.10.bc'\n"
+    )
+    done = run_fake("doctor", backend="cuda", PYGPULIB_LIBDEVICE="/nowhere/libdevice.10.bc")
+    assert done.stdout.endswith("verdict: kernels run on 1 GPU\n")
+
+
 def test_the_table_of_the_processor():
     done = run("info", **NO_DRIVER)
     assert done.returncode == 0, done.stderr
