@@ -146,7 +146,8 @@ def _type_of_device_array(array: ndarray, where: _Place) -> types.Type:
         type_ = _array_type(array.dtype, array.ndim, layout, array.buffer.is_readonly)
     except DTypeError as cause:
         raise LaunchTypeError(
-            f"{where} is an array of dtype {array.dtype}, which kernels do not take"
+            f"{where} is an array of dtype {array.dtype}, which kernels do not take",
+            help="copy it to the device anew, with cuda.to_device(a.copy_to_host().astype(...))",
         ) from cause
     if isinstance(type_.element, DType):
         return type_
@@ -174,6 +175,7 @@ def _type_of_int(value: int, where: _Place) -> types.Type:
     raise LaunchTypeError(
         f"{where} is {value}, which does not fit into 64 bits",
         detail="expected -2**63 to 2**64 - 1",
+        help="pass it as a float, or in two parts: n >> 64 and n & (2**64 - 1)",
     )
 
 
@@ -248,7 +250,8 @@ def _type_of_class(
         return types.ClassType(dtypes.from_numpy(value))
     except DTypeError as cause:
         raise LaunchTypeError(
-            f"{where} is {value!r}, which is no type of numbers that kernels know"
+            f"{where} is {value!r}, which is no type of numbers that kernels know",
+            help="pass a type such as numpy.float64",
         ) from cause
 
 
@@ -279,13 +282,21 @@ def _interpret_other(value: object, where: _Place) -> Argument:
     return Argument(_RULES[type(array)](array, where), array)
 
 
+# By the kind of a dtype that is wider than those of kernels.
+_CONVERSIONS = {
+    "f": "convert it with float(...) first, to a float64",
+    "c": "convert it with complex(...) first, to a complex128",
+}
+
+
 def _type_of_number(value: np.generic, where: _Place) -> types.Type:
     """Return the type of another spelling of a scalar type, such as numpy.longlong."""
     try:
         return types.scalar_type(dtypes.from_numpy(value.dtype))
     except DTypeError as cause:
         raise LaunchTypeError(
-            f"{where} is a NumPy scalar of dtype {value.dtype}, which kernels do not take"
+            f"{where} is a NumPy scalar of dtype {value.dtype}, which kernels do not take",
+            help=_CONVERSIONS.get(value.dtype.kind, "pass a number, or an array with one element"),
         ) from cause
 
 

@@ -14,7 +14,7 @@ from pygpulib import cuda
 from pygpulib.core.device import current_driver
 from pygpulib.core.driver import LaunchShape
 from pygpulib.core.dtypes import int64
-from pygpulib.errors import LaunchError, PyGpuLibWarning
+from pygpulib.errors import LaunchError, LaunchTypeError, PyGpuLibWarning
 from pygpulib.jit.backends.cuda import kernel as kernel_module
 from pygpulib.jit.backends.cuda import launch_record, ptx_cache
 from pygpulib.jit.backends.cuda.kernel import entry_name
@@ -399,7 +399,7 @@ def test_many_launches_that_print_do_not_pile_up(fake_cuda, capsys, monkeypatch)
     stream = cuda.stream()
     for n in range(7):
         say[1, 1, stream](n)
-        assert compiled(say)._pending < 3
+        assert len(compiled(say)._pending) < 3
     assert capsys.readouterr().out.startswith("0\n1\n2\n")
     cuda.synchronize()
     assert capsys.readouterr().out.endswith("6\n")
@@ -487,3 +487,20 @@ def test_run_uses_the_default_stream(fake_cuda):
     compiled(nothing).run(LaunchShape((2, 1, 1), (1, 1, 1)), ctypes.addressof(words))
     current_driver().synchronize()
     assert [launch.stream for launch in fake_cuda.launches][-1] in (0, None)
+
+
+@pytest.mark.skipif(
+    np.dtype(np.longdouble) == np.float64, reason="long double is float64 on this machine"
+)
+def test_arrays_of_wider_numbers_are_to_be_converted(fake_cuda):
+    @cuda.jit
+    def fill(out):
+        out[0] = 1
+
+    array = cuda.to_device(np.zeros(2, np.longdouble))
+    with pytest.raises(LaunchTypeError) as caught:
+        fill[1, 1](array)
+    assert str(caught.value).endswith(
+        f"is an array of dtype {array.dtype}, which kernels do not take\n"
+        "help: copy it to the device anew, with cuda.to_device(a.copy_to_host().astype(...))"
+    )

@@ -119,6 +119,7 @@ class Thing:
         (np.ma.masked_array([1.0], [True]), ["masked array", "filled"]),
         (2**64, ["18446744073709551616", "does not fit into 64 bits"]),
         (-(2**63) - 1, ["does not fit into 64 bits"]),
+        (2**64, ["help: pass it as a float, or in two parts: n >> 64 and n & (2**64 - 1)"]),
         ((1, Thing()), ["'v' (position 2)", "Thing"]),
         (cuda.to_device(np.zeros(9, "u1"))[1:].view("f4"), ["not aligned", "cuda.to_device"]),
     ],
@@ -127,6 +128,42 @@ def test_what_kernels_do_not_take_is_refused_by_name(value, words):
     with pytest.raises(LaunchTypeError) as caught:
         typeof(value, "v", 1)
     assert all(word in str(caught.value) for word in words), str(caught.value)
+
+
+@pytest.mark.skipif(
+    np.dtype(np.longdouble) == np.float64, reason="long double is float64 on this machine"
+)
+def test_what_is_wider_than_the_numbers_of_kernels_is_to_be_converted():
+    name, complex_name = np.dtype(np.longdouble).name, np.dtype(np.clongdouble).name
+    for value, message in (
+        (
+            np.longdouble(1),
+            f"the value is a NumPy scalar of dtype {name}, which kernels do not take\n"
+            "help: convert it with float(...) first, to a float64",
+        ),
+        (
+            np.clongdouble(1),
+            f"the value is a NumPy scalar of dtype {complex_name}, which kernels do not take\n"
+            "help: convert it with complex(...) first, to a complex128",
+        ),
+        (
+            np.longdouble,
+            f"the value is {np.longdouble!r}, which is no type of numbers that kernels know\n"
+            "help: pass a type such as numpy.float64",
+        ),
+    ):
+        with pytest.raises(LaunchTypeError) as caught:
+            typeof(value)
+        assert str(caught.value) == message
+
+
+def test_text_is_no_number():
+    with pytest.raises(LaunchTypeError) as caught:
+        typeof(np.str_("x"))
+    assert str(caught.value) == (
+        "the value is a NumPy scalar of dtype <U1, which kernels do not take\n"
+        "help: pass a number, or an array with one element"
+    )
 
 
 def test_a_value_without_a_name():
