@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
 from pygpulib.core.creation import to_device
 from pygpulib.core.stream import stream_handle
 from pygpulib.errors import HostFallbackWarning
-from pygpulib.linalg.cuda_functions import NATIVE, Job
+from pygpulib.linalg import cuda_functions, cuda_scipy
+from pygpulib.linalg.cuda_functions import Job
 from pygpulib.linalg.solver import open_solver
 
 if TYPE_CHECKING:
@@ -18,7 +21,11 @@ if TYPE_CHECKING:
     from pygpulib.core.driver import Driver, HostArray
     from pygpulib.core.driver_cuda import CudaDriver
     from pygpulib.core.stream import StreamLike
+    from pygpulib.linalg.solver import Solver
     from pygpulib.linalg.table import Function
+
+_NATIVE = cuda_functions.NATIVE | cuda_scipy.NATIVE
+_signature = cache(inspect.signature)
 
 # From `warnings.warn` in `announce` to the caller of the function.
 _STACK_LEVEL = 4
@@ -40,15 +47,25 @@ class CudaEngine:
 
     def find(self, function: Function) -> Callable[..., Any] | None:
         """Return what does a function on the device."""
-        native = NATIVE.get((function.home, function.name))
+        native = _NATIVE.get((function.home, function.name))
         if native is None or self._solver is None:
             return None
-        solver = self._solver
+        return partial(self._run, self._solver, native)
 
-        def run(stream: StreamLike, *arguments: object, **options: object) -> Any:  # noqa: ANN401
-            return native(Job(solver, self._driver, stream), *arguments, **options)
-
-        return run
+    def _run(
+        self,
+        solver: Solver,
+        native: Callable[..., Any],
+        stream: StreamLike,
+        *arguments: object,
+        **options: object,
+    ) -> Any:  # noqa: ANN401
+        job = Job(solver, self._driver, stream)
+        try:
+            bound = _signature(native).bind(job, *arguments, **options)
+        except TypeError:
+            return NotImplemented  # the library on the host says what is wrong, if anything is
+        return native(*bound.args, **bound.kwargs)
 
     def announce(self, function: Function) -> None:
         """Warn the first time that the host does a function."""

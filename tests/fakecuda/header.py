@@ -192,8 +192,8 @@ class _Reader:
 
     def _evaluate(self, expression: str) -> int:
         plain = re.sub(r"\b(0[xX][\da-fA-F]+|\d+)[uUlL]+\b", r"\1", expression)
-        plain = re.sub(r"\(\s*int\s*\)", "", plain)
         plain = re.sub(r"sizeof\s*\(([\w\s*]+)\)", self._size_of, plain)
+        plain = re.sub(r"\(\s*int\s*\)", "", plain)
         return int(eval(plain, {"__builtins__": {}}, self.constants))
 
     def _size_of(self, found: re.Match[str]) -> str:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 from pygpulib import cuda, linalg
 from pygpulib._bindings.cusolver import CuSolverError
-from pygpulib.linalg.cuda_functions import NATIVE
+from pygpulib.errors import HostFallbackWarning
+from pygpulib.linalg import cuda_functions, cuda_scipy, table
+from tests.helpers import linalg_cases
 from tests.helpers.cublas_fake import replace_cublas
 from tests.helpers.cusolver_fake import replace_cusolver
-from tests.helpers.linalg_cases import DTYPES, Arrays
+from tests.helpers.linalg_cases import DTYPES, Arrays, change, compare
 
 
 @pytest.fixture
@@ -21,9 +25,14 @@ def library(fake_cuda, monkeypatch):
     return replace_cusolver(monkeypatch, fake_cuda)
 
 
+def columns(array):
+    """Return an array whose matrices have contiguous columns."""
+    return array if array.ndim < 2 else array.swapaxes(-1, -2).copy().swapaxes(-1, -2)
+
+
 LAYOUTS = {
     "rows": lambda a, s: cuda.to_device(a, stream=s),
-    "columns": lambda a, s: cuda.to_device(np.swapaxes(np.swapaxes(a, -1, -2).copy(), -1, -2), s),
+    "columns": lambda a, s: cuda.to_device(columns(a), s),
     "reversed": lambda a, s: cuda.to_device(a[..., ::-1].copy(), s)[..., ::-1],
     "every other": lambda a, s: cuda.to_device(np.repeat(a, 2, -1), s)[..., ::2],
 }
@@ -163,15 +172,89 @@ def test_a_refusal_says_what_it_means(library):
     assert e.value.code == 2
 
 
-def test_every_native_function_exists_and_is_tested():
-    assert {name for _, name in NATIVE} == {
-        "cholesky",
-        "eigh",
-        "eigvalsh",
-        "inv",
-        "matmul",
-        "qr",
-        "solve",
-        "svd",
-        "svdvals",
-    }
+def test_options_that_only_the_host_has_and_wrong_ones(library):
+    a = cuda.to_device(Arrays().positive)
+    with pytest.warns(HostFallbackWarning, match=r"numpy.linalg.svd computes on the host"):
+        linalg.svd(a, hermitian=True)
+    with pytest.warns(HostFallbackWarning, match=r"scipy.linalg.eigh computes on the host"):
+        linalg.scipy.eigh(a, subset_by_index=[0, 1])
+    with pytest.raises(TypeError, match="unexpected keyword argument 'full'"):
+        linalg.svd(a, full=True)
+    assert not library.calls
+
+
+def scipy_calls():
+    for dtype in DTYPES:
+        x = Arrays(dtype, 5)
+        square, positive, right = x.square, x.positive, x.right
+        factors, cholesky = scipy.linalg.lu_factor(square), scipy.linalg.cho_factor(positive)
+        yield from (
+            ("lu_factor", (square,), {}),
+            ("lu_factor", (x.tall,), {"check_finite": False}),
+            ("lu_solve", (factors, right), {}),
+            ("lu_solve", (factors, x.vector), {"trans": 2}),
+            ("cho_solve", (cholesky, right), {}),
+            ("cho_solve", (scipy.linalg.cho_factor(positive, lower=True), x.vector), {}),
+            ("cholesky", (positive,), {}),
+            ("cholesky", (positive, True), {}),
+            ("svdvals", (x.wide,), {}),
+            ("svd", (x.wide,), {"compute_uv": False}),
+            ("eigvalsh", (positive,), {"lower": False}),
+            ("eigh", (positive,), {"eigvals_only": True}),
+        )
+
+
+def test_results_are_scipy_s(library):
+    for turn, (name, arguments, options) in enumerate(scipy_calls()):
+        place = list(LAYOUTS.values())[turn % 4]
+        stream = cuda.stream()
+        library.calls.clear()
+        placed = change(arguments, lambda a, place=place, stream=stream: place(a, stream))
+        got = getattr(linalg.scipy, name)(*placed, **options)
+        expected = getattr(scipy.linalg, name)(*arguments, **options)
+        got = change(got, lambda array, stream=stream: read(array, stream))
+        compare(got, expected)
+        assert {used for _, used in library.calls} == {stream.handle}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_factors_of_scipy(library, dtype):
+    x = Arrays(dtype, 5)
+    a, wide, stream = x.positive, x.wide, cuda.stream()
+    factor, lower = linalg.scipy.cho_factor(cuda.to_device(a, stream), lower=True)
+    assert lower is True
+    factor = np.tril(read(factor, stream))
+    np.testing.assert_allclose(factor @ factor.T.conj(), a, **tolerance(dtype))
+    u, s, vh = linalg.scipy.svd(cuda.to_device(wide, stream), full_matrices=False)
+    u, s, vh = (read(each, stream) for each in (u, s, vh))
+    np.testing.assert_allclose(u * s @ vh, wide, **tolerance(dtype))
+    values, vectors = linalg.scipy.eigh(cuda.to_device(a, stream))
+    values, vectors = read(values, stream), read(vectors, stream)
+    np.testing.assert_allclose(a @ vectors, vectors * values, **tolerance(dtype))
+
+
+def test_scipy_says_what_is_wrong(library):
+    for a, function, kind, message in (
+        (np.full((2, 2), np.nan), linalg.scipy.lu_factor, ValueError, "infs or NaNs"),
+        (np.full((2, 2), np.inf), linalg.scipy.svd, ValueError, "infs or NaNs"),
+        (-np.eye(2), linalg.scipy.cho_factor, linalg.LinAlgError, "not positive definite"),
+        (np.ones((2, 3)), linalg.scipy.cholesky, ValueError, "square"),
+    ):
+        with pytest.raises(kind, match=message):
+            function(cuda.to_device(a))
+    with pytest.warns((scipy.linalg.LinAlgWarning, HostFallbackWarning)) as caught:
+        linalg.scipy.lu_factor(cuda.to_device(np.zeros((2, 2))))
+    assert {each.category for each in caught} == {scipy.linalg.LinAlgWarning, HostFallbackWarning}
+
+
+def test_every_native_function_is_in_the_tables():
+    for natives, functions in (
+        (cuda_functions.NATIVE, table.OF_NUMPY),
+        (cuda_scipy.NATIVE, table.OF_SCIPY),
+    ):
+        for (home, name), native in natives.items():
+            function = functions[name]
+            assert function.home == home
+            library = linalg_cases.home_of(function)
+            names = list(inspect.signature(native).parameters)[1:]
+            assert set(names) - {"others", "options"} <= {*inspect.signature(library).parameters}

@@ -10,9 +10,15 @@ import pytest
 from pygpulib import cuda, linalg
 from pygpulib.core.array import ndarray
 from pygpulib.errors import DeviceMismatchError, HostFallbackWarning
+from pygpulib.linalg import cuda as engine
 from pygpulib.linalg import table
 from tests.helpers import linalg_cases
 from tests.helpers.linalg_cases import Arrays, expect_same
+
+
+@pytest.fixture(autouse=True)
+def _no_cusolver(monkeypatch):
+    monkeypatch.setattr(engine, "open_solver", lambda driver: None)
 
 
 def places():

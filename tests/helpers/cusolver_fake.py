@@ -159,6 +159,12 @@ class Call:
         a[...], info = self.lapack("potrf")(a, lower=self.uplo == 0, clean=False)
         self.finish(info)
 
+    def potrs(self):
+        a = self.matrix(self.a, self.n, self.n, self.lda)
+        b = self.matrix(self.b, self.n, self.nrhs, self.ldb)
+        b[...], info = self.lapack("potrs")(a, b, lower=self.uplo == 0)
+        self.finish(info)
+
     def geqrf(self):
         a = self.matrix(self.a, self.m, self.n, self.lda)
         a[...], tau, _, info = self.lapack("geqrf")(a)
