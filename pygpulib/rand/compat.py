@@ -268,7 +268,7 @@ class QRNG(RNG):
 
 
 class _Generators(threading.local):
-    """The generators of a thread, by back end, device and type."""
+    """The generators of a thread, by process, back end, device and type."""
 
     def __init__(self) -> None:
         self.known: dict[tuple[Any, ...], RNG] = {}
@@ -279,7 +279,8 @@ _generators = _Generators()
 
 def _shared(cls: type[PRNG | QRNG], rndtype: int) -> Any:  # noqa: ANN401
     """Return the calling thread's generator of a type for the current device."""
-    key = current_driver(), current_device().id, rndtype
+    # The child of a fork must not repeat its parent's numbers.
+    key = os.getpid(), current_driver(), current_device().id, rndtype
     generator = _generators.known.get(key)
     if generator is None:
         generator = cls(rndtype)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -170,6 +173,19 @@ def test_functions_go_on_and_threads_have_generators_of_their_own():
     thread.start()
     thread.join()
     assert len(np.unique(np.concatenate(numbers))) == 150
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no forks")
+def test_processes_have_generators_of_their_own():
+    program = (
+        "import os; from pygpulib import rand; rand.uniform(1); fork = os.fork();"
+        "print(rand.uniform(1)[0], flush=True); fork and os.wait()"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
+    first, second = found.stdout.split()
+    assert first != second
 
 
 def test_the_mean_of_poisson_numbers_is_the_first_argument():
