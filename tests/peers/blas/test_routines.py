@@ -30,6 +30,10 @@ CASES = [
 ]
 
 
+# Layouts do not depend on the precision.
+WIDE_CASES = [case for case in CASES if case.values[1] in "DZ"]
+
+
 def layouts_of(routine):
     """Yield enough choices of layouts for the arrays: each with each for two of them."""
     choices = [
@@ -97,7 +101,7 @@ def test_a_routine_does_what_its_formula_says(routine, letter):
                 check(routine, letter, arguments, next(layouts))
 
 
-@pytest.mark.parametrize(("routine", "letter"), CASES)
+@pytest.mark.parametrize(("routine", "letter"), WIDE_CASES)
 def test_every_pair_of_layouts_gives_the_same_numbers(routine, letter):
     rng = np.random.default_rng(zlib.crc32(routine.name.encode()) + 1)
     choices = [each for each in flag_choices(routine) if not is_refused(routine, letter, each)]
@@ -109,7 +113,7 @@ def test_every_pair_of_layouts_gives_the_same_numbers(routine, letter):
             check(routine, letter, arguments, layouts)
 
 
-@pytest.mark.parametrize(("routine", "letter"), CASES)
+@pytest.mark.parametrize(("routine", "letter"), WIDE_CASES)
 def test_arrays_on_the_device_are_used_in_place(routine, letter):
     rng = np.random.default_rng(5)
     flags = next(flag_choices(routine))
@@ -147,7 +151,7 @@ def test_an_output_is_not_read_where_beta_is_zero(name, letter):
             )
 
 
-@pytest.mark.parametrize(("routine", "letter"), CASES)
+@pytest.mark.parametrize(("routine", "letter"), WIDE_CASES)
 def test_outputs_are_made_where_none_are_given(routine, letter):
     optional = [operand.name for operand in routine.operands if operand.is_optional]
     if not optional:
