@@ -59,7 +59,17 @@ def _one_to_two(function: Function) -> Callable[..., None]:
     return kernel
 
 
+def _two_to_two(function: Function) -> Callable[..., None]:
+    def kernel(a: Any, b: Any, out: Any, more: Any) -> None:
+        i = cuda.grid(1)
+        if i < a.size:
+            out[i], more[i] = function(a[i], b[i])
+
+    return kernel
+
+
 _KERNELS = {
+    (2, 2): _two_to_two,
     (1, 1): _one_to_one,
     (2, 1): _two_to_one,
     (3, 1): _three_to_one,

@@ -107,3 +107,14 @@ def choice(operands: tuple[DType, ...]) -> Signature | None:
 
 def _is_whole(dtype: DType) -> bool:
     return dtype.is_integer or dtype.is_bool
+
+
+def fixed(operands: tuple[DType, ...], results: tuple[DType, ...]) -> Rule:
+    """Return the rule of a function of real numbers that has one signature; operands are cast."""
+    signature = Signature(operands, results)
+
+    def rule(given: tuple[DType, ...]) -> Signature | None:
+        fits = len(given) == len(operands) and not any(operand.is_complex for operand in given)
+        return signature if fits else None
+
+    return rule
