@@ -276,3 +276,32 @@ pinned = cuda.pinned_array(4)
 """
     done = run_fake(program=program)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_the_child_of_a_fork_is_told_what_to_do_and_ends_quietly():
+    program = """
+import os, sys
+import numpy as np
+from pygpulib import cuda
+from pygpulib.errors import DeviceError
+from pygpulib.core.device import current_driver
+array, stream = cuda.to_device(np.arange(3)), cuda.stream()
+current_driver().add_report(0, lambda: print("done"))
+child = os.fork()
+if child == 0:
+    try:
+        array.copy_to_host()
+    except DeviceError as error:
+        print(error)
+    del array, stream
+    sys.exit()
+_, status = os.waitpid(child, 0)
+print(status, array.copy_to_host())
+"""
+    done = run_fake(program=program)
+    assert (done.returncode, done.stderr) == (0, "")
+    first, second, third, *rest = done.stdout.splitlines()
+    assert first == "CUDA could not switch to the device: not initialized"
+    assert second == "cuCtxSetCurrent returned CUDA_ERROR_NOT_INITIALIZED (3)"
+    assert third.startswith("help: CUDA does not survive a fork: start child processes with ")
+    assert rest == ["done", "0 [0 1 2]"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from typing import Any
 
 from tests.fakecuda.driver.entries import entry
@@ -29,7 +30,8 @@ class DeviceEntries:
     def init(self, flags: int) -> None:
         require(flags == 0, Code.INVALID_VALUE, "flags must be 0")
         require(self.system.devices, Code.NO_DEVICE)
-        self.system.is_initialized = True
+        self.system.require_no_fork()
+        self.system.started_in = os.getpid()
 
     @entry("cuDriverGetVersion", needs="nothing")
     def driver_version(self, version: Any) -> None:

@@ -246,7 +246,8 @@ class FakeCuda:
         """Refuse a call for which something is missing."""
         if needs == "nothing":
             return
-        require(self.system.is_initialized, Code.NOT_INITIALIZED, "cuInit was not called")
+        require(self.system.started_in, Code.NOT_INITIALIZED, "cuInit was not called")
+        self.system.require_no_fork()
         if needs == "context":
             inside = self.system.work.in_host_function()
             require(not inside, Code.NOT_PERMITTED, "a call from a function that a stream calls")

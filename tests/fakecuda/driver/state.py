@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import ctypes
 import itertools
+import os
 import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -232,7 +233,7 @@ class System:
     def __init__(self, devices: list[Device], version: int, *, deferred: bool) -> None:
         self.devices = devices
         self.version = version
-        self.is_initialized = False
+        self.started_in: int | None = None  # the process that called cuInit
         self.lock = threading.RLock()
         self.handles = Handles()
         host_bytes = 1 << 28
@@ -240,6 +241,11 @@ class System:
         self.blocks = Blocks(self.memory)
         self.work = Scheduler(self.lock, deferred=deferred)
         self._stacks: dict[int, list[Context]] = {}
+
+    def require_no_fork(self) -> None:
+        """Refuse a call in the child of a process that has started the driver."""
+        is_child = self.started_in not in (None, os.getpid())
+        require(not is_child, Code.NOT_INITIALIZED, "the driver was started before a fork")
 
     def stack(self) -> list[Context]:
         """Return this thread's contexts, the current one last."""
