@@ -16,7 +16,7 @@ import numpy as np
 from pygpulib._record import record
 from pygpulib.core.array import ndarray
 from pygpulib.core.device import current_driver
-from pygpulib.errors import ArgumentError, NoDeviceError
+from pygpulib.errors import ArgumentError, NoDeviceError, counted
 from pygpulib.rand.kinds import RULES, Kind, Ordering, Rules
 from pygpulib.rand.request import Distribution, Request, read_integer
 
@@ -265,8 +265,8 @@ class BaseEngine(ABC):
         """
         if size % self.dimensions:
             raise ArgumentError(
-                f"{size} numbers were asked of the quasi-random generator {self.rules.name} with "
-                f"{self.dimensions} dimensions",
+                f"the quasi-random generator {self.rules.name} with "
+                f"{counted(self.dimensions, 'dimension')} was asked for {counted(size, 'number')}",
                 detail="expected a multiple of the number of dimensions",
             )
 

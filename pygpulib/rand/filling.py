@@ -10,7 +10,7 @@ from pygpulib.core.array import ndarray
 from pygpulib.core.creation import device_array
 from pygpulib.core.interop import as_cuda_array, is_cuda_array
 from pygpulib.core.stream import stream_handle
-from pygpulib.errors import ArgumentError, ArgumentTypeError, DTypeError
+from pygpulib.errors import ArgumentError, ArgumentTypeError, DTypeError, counted
 from pygpulib.rand.request import read_integer
 
 if TYPE_CHECKING:
@@ -101,7 +101,8 @@ def fill_first(
     count = read_integer("size", size, 0, 2**63 - 1)
     if count > array.size:
         raise ArgumentError(
-            f"{count} random numbers were to be written to an array of {array.size} elements"
+            f"an array of {counted(array.size, 'element')} cannot hold "
+            f"{counted(count, 'random number')}"
         )
     if count == array.size:
         fill_array(engine, request, array, stream)

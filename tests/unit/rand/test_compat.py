@@ -299,7 +299,7 @@ def test_parameters_outside_their_range_are_refused_and_the_array_left_alone(
         (lambda: curand.quasi(4, bits=16), ArgumentError, "the argument bits is 16"),
         (lambda: curand.quasi(4, nd=0), ArgumentError, "the argument dimensions is 0"),
         (lambda: curand.quasi(4, nd=20_001), ArgumentError, "the argument dimensions is 20001"),
-        (lambda: curand.quasi(4, nd=3), ArgumentError, "4 numbers were asked of the quasi"),
+        (lambda: curand.quasi(4, nd=3), ArgumentError, "3 dimensions was asked for 4 numbers"),
         (lambda: PRNG(PRNG.TEST), ArgumentError, "there is no generator of type 0"),
         (lambda: PRNG("XORWOW"), ArgumentError, "there is no generator of type 'XORWOW'"),
         (lambda: PRNG(PRNG.MT19937, offset=1), ArgumentError, "MT19937 has no offset"),
@@ -309,7 +309,11 @@ def test_parameters_outside_their_range_are_refused_and_the_array_left_alone(
         (lambda: PRNG(seed="x"), ArgumentTypeError, "the argument seed is 'x'"),
         (lambda: QRNG(ndim=0), ArgumentError, "the argument dimensions is 0"),
         (lambda: PRNG().uniform([1.0]), ArgumentTypeError, "to be written to a list"),
-        (lambda: PRNG().uniform(np.zeros(3), 4), ArgumentError, "4 random numbers were to be"),
+        (
+            lambda: PRNG().uniform(np.zeros(3), 4),
+            ArgumentError,
+            "an array of 3 elements cannot hold 4 random numbers",
+        ),
         (lambda: PRNG().uniform(np.zeros(3), -1), ArgumentError, "the argument size is -1"),
     ],
 )

@@ -177,7 +177,7 @@ def test_an_array_of_another_device_is_refused(curand):
 def test_numbers_that_leave_a_point_incomplete_are_refused(curand):
     engine = create(Kind.SOBOL32)
     engine.set_dimensions(4)
-    with pytest.raises(ArgumentError, match=r"6 numbers were asked .* with 4 dimensions"):
+    with pytest.raises(ArgumentError, match="with 4 dimensions was asked for 6 numbers"):
         draw(engine, UNIFORM, 6)
 
 
