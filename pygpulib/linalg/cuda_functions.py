@@ -6,13 +6,15 @@ returns `NotImplemented` for arguments that the host has to deal with, wrong one
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pygpulib import blas
 from pygpulib.core.array import ndarray
-from pygpulib.core.creation import device_array
+from pygpulib.core.creation import device_array, to_device
+from pygpulib.core.layout import Layout
 from pygpulib.core.ordering import order_after
 from pygpulib.core.stream import stream_handle
 from pygpulib.linalg.solver import is_offered, real_dtype
@@ -68,6 +70,10 @@ class Job:
         made = self.empty(array.shape, array.dtype)
         made.copy_to_device(array, self.stream)
         return made
+
+    def upload(self, array: Any) -> Any:  # noqa: ANN401
+        """Return what the host computed: a number as it is, an array on the device."""
+        return to_device(array, self.stream) if isinstance(array, np.ndarray) else array
 
     def put(self, target: ndarray, source: ndarray) -> None:
         """Copy to an array of the same shape."""
@@ -165,6 +171,42 @@ def _solve(job: Job, a: ndarray, x: ndarray) -> ndarray:
     return x
 
 
+def det(job: Job, a: ndarray) -> Result:
+    """Multiply the diagonal of a triangle."""
+    found = _sign_and_logarithm(job, a)
+    if found is NotImplemented:
+        return NotImplemented
+    sign, logarithm = found
+    with np.errstate(over="ignore"):
+        return job.upload((sign * np.exp(logarithm)).astype(a.dtype))
+
+
+def slogdet(job: Job, a: ndarray) -> Result:
+    """Multiply the signs and add the logarithms of the diagonal of a triangle."""
+    found = _sign_and_logarithm(job, a)
+    return found if found is NotImplemented else _named("slogdet", *map(job.upload, found))
+
+
+def _sign_and_logarithm(job: Job, a: ndarray) -> Result:
+    """Return what `slogdet` does, on the host: a few numbers for each matrix."""
+    if not is_square(a):
+        return NotImplemented
+    n, stack = a.shape[-1], a.shape[:-2]
+    factors, pivots = job.copy(a), job.vectors((*stack, n), np.int32)
+    info = job.vectors((1,), np.int32)
+    for lu, rows in each(stack, factors, pivots):
+        job.run("getrf", m=n, n=n, a=lu, lda=n, ipiv=rows, info=info)
+    steps = (*factors.strides[:-2], factors.strides[-2] + factors.strides[-1])
+    diagonal = job.read(factors.with_layout(Layout((*stack, n), steps)))
+    exchanges = (job.read(pivots) != np.arange(1, n + 1)).sum(-1)
+    absolute = np.abs(diagonal)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logarithm = np.log(absolute).sum(-1, dtype=absolute.dtype)
+        signs = np.where(absolute == 0, diagonal, diagonal / absolute)
+    sign = signs.prod(-1) * np.where(exchanges % 2, -1, 1).astype(a.dtype)
+    return sign, logarithm
+
+
 # ----------------------------------------------------------------------------- factorizations
 
 
@@ -199,13 +241,13 @@ def qr(job: Job, a: ndarray, mode: str = "reduced") -> Result:
         if mode == "reduced":
             job.put(basis, factor[:, :k])
             job.run("orgqr", m=m, n=k, k=k, a=basis, lda=m, tau=tau, info=info)
-    return r if mode == "r" else _named("QRResult", q, r)
+    return r if mode == "r" else _named("qr", q, r)
 
 
 def eigh(job: Job, a: ndarray, UPLO: str = "L") -> Result:  # noqa: N803
     """Find eigenvalues and eigenvectors."""
     found = _eigen(job, a, UPLO, "V")
-    return found if found is NotImplemented else _named("EighResult", *found)
+    return found if found is NotImplemented else _named("eigh", *found)
 
 
 def eigvalsh(job: Job, a: ndarray, UPLO: str = "L") -> Result:  # noqa: N803
@@ -238,7 +280,7 @@ def svd(
         return NotImplemented
     if not compute_uv:
         return _decompose(job, a, "N")[1]
-    return _named("SVDResult", *_decompose(job, a, "A" if full_matrices else "S"))
+    return _named("svd", *_decompose(job, a, "A" if full_matrices else "S"))
 
 
 def svdvals(job: Job, x: ndarray, /) -> Result:
@@ -277,11 +319,14 @@ def _decompose(job: Job, a: ndarray, mode: str) -> tuple[ndarray, ndarray, ndarr
     return u, s, vh
 
 
-def _named(name: str, *items: ndarray) -> Result:
-    """Return arrays in the named tuple that NumPy returns."""
-    from numpy.linalg import _linalg
+def _named(name: str, *items: object) -> Result:
+    """Return arrays in the named tuple that a function of NumPy returns."""
+    return _result_type(name)(*items)
 
-    return getattr(_linalg, name)(*items)
+
+@cache
+def _result_type(name: str) -> Any:  # noqa: ANN401
+    return type(getattr(np.linalg, name)(np.eye(1)))
 
 
 # ----------------------------------------------------------------------------------- products
@@ -298,8 +343,26 @@ def matmul(job: Job, x1: ndarray, x2: ndarray, /) -> Result:
     return NotImplemented
 
 
+def matrix_transpose(job: Job, x: ndarray, /) -> Result:  # noqa: ARG001
+    """Return a view."""
+    return transpose(x) if x.ndim >= 2 else NotImplemented
+
+
 NATIVE: dict[tuple[str, str], Callable[..., Any]] = {
     ("numpy.linalg", function.__name__): function
-    for function in (cholesky, eigh, eigvalsh, inv, matmul, qr, solve, svd, svdvals)
+    for function in (
+        cholesky,
+        det,
+        eigh,
+        eigvalsh,
+        inv,
+        matmul,
+        matrix_transpose,
+        qr,
+        slogdet,
+        solve,
+        svd,
+        svdvals,
+    )
 }
 """What there is, by the module and the name of the function."""

@@ -127,6 +127,30 @@ def test_eigh(library, uplo):
         )
 
 
+def test_determinants(library):
+    for x, place, stream in each_way():
+        a = x.square
+        a[..., :2, :] = a[..., 1::-1, :]
+        for given in (a, a[..., :1, :1], np.zeros_like(a)):
+            got, expected = linalg.det(place(given)), np.linalg.det(given)
+            sign, logarithm = linalg.slogdet(place(given))
+            wanted = np.linalg.slogdet(given)
+            if x.batch:
+                got, sign, logarithm = (read(each, stream) for each in (got, sign, logarithm))
+            for one, other in ((got, expected), (sign, wanted.sign), (logarithm, wanted.logabsdet)):
+                assert one.dtype == other.dtype
+                np.testing.assert_allclose(one, other, **tolerance(x.dtype))
+
+
+def test_a_transpose_is_a_view(library):
+    a = cuda.to_device(np.arange(24.0).reshape(2, 3, 4))
+    turned = linalg.matrix_transpose(a)
+    assert turned.shape == (2, 4, 3)
+    assert turned.address == a.address
+    with pytest.raises(ValueError, match="at least 2"):
+        linalg.matrix_transpose(a[0, 0])
+
+
 def test_one_right_side_and_products(library):
     stream = cuda.stream()
     x = Arrays()
