@@ -121,3 +121,11 @@ def test_choices_meet_in_the_type_of_numpy(operands, common):
 
 def test_float16_is_narrow():
     assert rules.common_float((float16, float32)) is dtypes.float32
+
+
+def test_fixed_signatures_take_numbers_of_other_types():
+    rule = rules.fixed((int32, float64), (float64,))
+    signature = Signature((int32, float64), (float64,))
+    assert rule((int32, float64)) == rule((int8, float32)) == rule((bool_, uint64)) == signature
+    assert rule((int32,)) is None
+    assert rule((int32, complex64)) is None
