@@ -1,6 +1,8 @@
 """SciPy's own tests of linear algebra, one module after the other.
 
-Left out are those of LAPACK's and BLAS's wrappers and of Cython, which are not offered.
+Left out are the modules that test what is not offered: the wrappers of single routines of BLAS and
+LAPACK, the interfaces for Cython, and interpolative decompositions, which are a package of their
+own. Those that SciPy runs on request only (`xslow`) take gigabytes.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ pytestmark = [pytest.mark.cpu_only("shares memory"), pytest.mark.filterwarnings(
 MODULES = {
     "basic": ["TestLstsq", "TestDTypes"],
     "batch": ["TestBatch"],
+    "cythonized_array_utils": [],
     "decomp": [
         "test_svd_gesdd_nofegfault",
         "test_orth",
