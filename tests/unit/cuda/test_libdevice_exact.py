@@ -102,6 +102,16 @@ def test_remainders_and_quotients(suffix, dtype):
             assert last == sign * (abs(whole.value) & 7), (a, b)
 
 
+@needs_library
+@pytest.mark.parametrize(("suffix", "dtype"), [("", np.float64), ("f", np.float32)])
+def test_remainders_and_quotients_on_gpus(suffix, dtype):
+    row, _ = FUNCTIONS["dadd_rn" if dtype is np.float64 else "fadd_rn"]
+    x, y = columns(row, 64, seed=4)
+    y[::3] = x[::3] / dtype(7.3)
+    kernel = kernel_for(getattr(libdevice, f"remquo{suffix}"), 2, 2)
+    run_both(kernel, 2, 32, x, y, np.zeros(64, dtype), np.zeros(64, np.int32))
+
+
 def test_sines_and_cosines_of_half_turns():
     x = np.array([0.0, 0.25, 0.5, 1.0, 1.5, -0.25])
     sine, cosine = np.zeros_like(x), np.zeros_like(x)
