@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 from pygpulib import cuda, linalg
 from pygpulib.core.array import ndarray
+from pygpulib.core.device import use_driver
+from pygpulib.core.driver_null import NullDriver
+from pygpulib.errors import NoDeviceError
 from pygpulib.linalg import table
 from tests.helpers import linalg_cases
 from tests.helpers.linalg_cases import DTYPES, Arrays, change, expect_same, home_of
+
+# On a simulated GPU the host computes.
+pytestmark = pytest.mark.filterwarnings("ignore::pygpulib.errors.HostFallbackWarning")
 
 FACES = [(linalg, table.HERE), (linalg.scipy, table.OF_SCIPY)]
 ALL = [
@@ -171,3 +179,20 @@ def test_kernels_use_results_in_place():
     solution = linalg.solve(cuda.to_device(np.eye(3)), cuda.to_device(np.arange(3.0)))
     double[1, 32](solution)
     np.testing.assert_array_equal(solution.copy_to_host(), [0, 2, 4])
+
+
+def test_a_back_end_without_linear_algebra_says_so():
+    with use_driver(NullDriver()):
+        a = cuda.device_array((2, 2))
+        with pytest.raises(NoDeviceError, match="no linear algebra on the back end 'null'") as e:
+            linalg.inv(a)
+    assert "help: set PYGPULIB_BACKEND=cpu" in str(e.value)
+    np.testing.assert_array_equal(linalg.inv(np.eye(2)), np.eye(2))
+
+
+def test_importing_it_imports_nothing_large():
+    program = "import sys, pygpulib.linalg; print('scipy' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "False\n"
