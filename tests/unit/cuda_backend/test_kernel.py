@@ -280,6 +280,33 @@ def test_dynamic_shared_memory_beyond_what_is_plain(fake_cuda):
     assert len(asked) == 2
 
 
+def test_shared_memory_of_both_kinds_beyond_what_is_plain(fake_cuda):
+    @cuda.jit
+    def reverse(a):
+        fixed = cuda.shared.array(5_000, np.float64)
+        buffer = cuda.shared.array(0, np.float64)
+        i = cuda.threadIdx.x
+        fixed[i], buffer[i] = a[i], -a[i]
+        cuda.syncthreads()
+        a[i] = fixed[a.size - 1 - i] + 2 * buffer[a.size - 1 - i]
+
+    # Neither takes more than a block has without asking, but both together do.
+    a = cuda.to_device(np.arange(32.0))
+    for size in (9_152, 9_153, 126_912):
+        reverse[1, 32, 0, size](a)
+    assert a.copy_to_host().tolist() == [-31.0 + i for i in range(32)]
+    asked = [call for call in fake_cuda.calls if call.name == "cuFuncSetAttribute"]
+    assert len(asked) == 2
+    with pytest.raises(LaunchError) as caught:
+        reverse[1, 32, 0, 126_913](a)
+    assert str(caught.value) == (
+        "a block of reverse takes 166,913 bytes of shared memory: 40,000 for its arrays of a "
+        "fixed size, 126,913 of dynamic shared memory\n"
+        "the device has 166,912 bytes for a block\n"
+        "help: pass 126912 or less as the launch's shared memory"
+    )
+
+
 def test_resources(fake_cuda):
     @cuda.jit
     def shares(a):

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pygpulib.jit.backends.protocol import Launcher
     from pygpulib.jit.ir import ops as ir
 
-# What every kernel may have without asking.
+# What every block may have without asking, its arrays of a fixed size included.
 _PLAIN_SHARED_BYTES = 48 << 10
 
 # Every pending record with prints holds a megabyte.
@@ -89,15 +89,18 @@ class LoadedKernel:
 
     Attributes
     ----------
+    fixed_shared_bytes : int
+        Shared memory of a block that launches have no say in.
     shared_limit : int
         Most dynamic shared memory that the driver was told of, in bytes.
     """
 
     def __init__(self, driver: CudaDriver, function: int) -> None:
         self.function = function
-        self.shared_limit = _PLAIN_SHARED_BYTES
         # Bound here, because at the end of the interpreter global names may be gone.
         self._unload = driver.unload_image
+        self.fixed_shared_bytes = driver.function_attribute(function, "SHARED_SIZE_BYTES")
+        self.shared_limit = _PLAIN_SHARED_BYTES - self.fixed_shared_bytes
 
     def __del__(self) -> None:
         self._unload(self.function)
@@ -247,8 +250,7 @@ class CudaKernel:
     def _prepare(self, driver: CudaDriver, loaded: LoadedKernel, shape: LaunchShape) -> None:
         """Ask the device for what a launch of a shape takes, and refuse what it does not have."""
         if shape.shared_bytes > loaded.shared_limit:
-            driver.set_dynamic_shared_limit(loaded.function, shape.shared_bytes)
-            loaded.shared_limit = shape.shared_bytes
+            self._ask_for_shared(driver, loaded, shape.shared_bytes)
         if self.facts.is_cooperative:
             blocks = shape.grid[0] * shape.grid[1] * shape.grid[2]
             most = self.max_cooperative_blocks(shape.block, shape.shared_bytes)
@@ -260,6 +262,20 @@ class CudaKernel:
                     help="use fewer blocks, and let each do more: "
                     "kernel.overloads[...].max_cooperative_grid_blocks(block) tells how many",
                 )
+
+    def _ask_for_shared(self, driver: CudaDriver, loaded: LoadedKernel, size_bytes: int) -> None:
+        limits = driver.launch_limits(driver.current_ordinal())
+        most = limits["MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"]
+        fixed = loaded.fixed_shared_bytes
+        if fixed + size_bytes > most:
+            raise LaunchError(
+                f"a block of {self.name} takes {fixed + size_bytes:,} bytes of shared memory: {fixed:,} "
+                f"for its arrays of a fixed size, {size_bytes:,} of dynamic shared memory",
+                detail=f"the device has {most:,} bytes for a block",
+                help=f"pass {most - fixed} or less as the launch's shared memory",
+            )
+        driver.set_dynamic_shared_limit(loaded.function, size_bytes)
+        loaded.shared_limit = size_bytes
 
     def max_cooperative_blocks(self, block: tuple[int, int, int], shared_bytes: int) -> int:
         """Return how many blocks run at once on the calling thread's device."""
