@@ -75,7 +75,7 @@ class BitGenerator(ABC):
 
     def __init__(self, seed: object = None) -> None:
         self.lock = threading.RLock()
-        self._seed_seq = _read_seed(seed)
+        self._seed_seq = read_seed(seed)
 
     @property
     def seed_seq(self) -> ISeedSequence:
@@ -136,7 +136,8 @@ class BitGenerator(ABC):
                 "the seed of this generator cannot make others",
                 help="seed it with a numpy.random.SeedSequence",
             )
-        return [type(self)(child) for child in seeds.spawn(n_children)]
+        count = read_integer("n_children", n_children, 0, 2**32 - 1)
+        return [type(self)(child) for child in seeds.spawn(count)]
 
     def random_raw(self, size: object = None, output: bool = True) -> Any:  # noqa: ANN401
         """Return random numbers of 64 bits: an int, or a device array of dtype uint64.
@@ -185,7 +186,16 @@ def _rebuild(cls: type[BitGenerator], seed: ISeedSequence, state: State) -> BitG
     return generator
 
 
-def _read_seed(seed: object) -> ISeedSequence:
+def read_seed(seed: object) -> ISeedSequence:
+    """Return a seed as what random bits can be made from.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is negative.
+    ArgumentTypeError
+        If it is something else than None, integers, a `SeedSequence` or a bit generator.
+    """
     if isinstance(seed, BitGenerator):
         return seed.seed_seq
     if isinstance(seed, ISeedSequence):

@@ -48,7 +48,7 @@ class Generator(DrawsContinuous, DrawsDiscrete, DrawsVectors, DrawsOrder):
     def __init__(self, bit_generator: BitGenerator) -> None:
         if not isinstance(bit_generator, BitGenerator):
             raise ArgumentTypeError(
-                f"the argument bit_generator is a {type(bit_generator).__name__}",
+                f"the argument bit_generator is {_describe(bit_generator)}",
                 detail="expected Philox4x3210, XORWOW or MRG32k3a of pygpulib.rand",
                 help="pass rand.Philox4x3210(seed), or use rand.default_rng(seed)",
             )
@@ -91,6 +91,12 @@ class Generator(DrawsContinuous, DrawsDiscrete, DrawsVectors, DrawsOrder):
 
     def __str__(self) -> str:
         return f"{type(self).__name__}({type(self._bit_generator).__name__})"
+
+
+def _describe(given: object) -> str:
+    if isinstance(given, type):
+        return f"the class {given.__name__}"
+    return f"of type {type(given).__name__}"
 
 
 def default_rng(seed: object = None) -> Generator:

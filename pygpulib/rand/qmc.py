@@ -12,6 +12,7 @@ from pygpulib.core.creation import device_array
 from pygpulib.errors import ArgumentError, ShapeError, counted
 from pygpulib.jit.intrinsics.integer_math import ffs
 from pygpulib.jit.intrinsics.threads import blockIdx, gridDim, threadIdx
+from pygpulib.rand.bit_generators import read_seed
 from pygpulib.rand.compiling import Value, kernel
 from pygpulib.rand.directions import MAX_DIMENSIONS, joe_kuo
 from pygpulib.rand.request import read_integer
@@ -142,7 +143,7 @@ class Sobol:
         dtype = np.dtype("uint64" if self.bits > 32 else "uint32")
         directions, shifts = joe_kuo(self.bits, self.d), np.zeros(self.d, np.uint64)
         if scramble:
-            random = np.random.default_rng(seed)  # type: ignore[arg-type]
+            random = np.random.default_rng(_read_seed(seed))
             directions = scramble_directions(directions, random)
             shifts = _random_words(random, self.bits, (self.d,))
         self._directions, self._shifts = directions.astype(dtype), shifts.astype(dtype)
@@ -293,6 +294,13 @@ class Sobol:
                 detail=f"with {self.bits} bits there are 2**{self.bits} points",
                 help="make it with more bits",
             )
+
+
+def _read_seed(seed: object) -> Any:  # noqa: ANN401
+    """Return what NumPy's generators can be made from; SciPy takes such generators as well."""
+    if isinstance(seed, np.random.Generator | np.random.BitGenerator):
+        return seed
+    return read_seed(seed)
 
 
 def scramble_directions(directions: Words, random: np.random.Generator) -> Words:

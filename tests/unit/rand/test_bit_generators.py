@@ -63,8 +63,10 @@ def test_default_rng_takes_what_numpy_takes():
     assert numbers(rand.default_rng()) != numbers(rand.default_rng(None))
     with pytest.raises(ArgumentTypeError, match="the seed is a PCG64 of NumPy"):
         rand.default_rng(np.random.PCG64(1))
-    with pytest.raises(ArgumentTypeError, match="the argument bit_generator is a int"):
+    with pytest.raises(ArgumentTypeError, match="the argument bit_generator is of type int"):
         rand.Generator(5)
+    with pytest.raises(ArgumentTypeError, match="the argument bit_generator is the class XORWOW"):
+        rand.Generator(rand.XORWOW)
 
 
 # -------------------------------------------------------------------------------------------- bits
@@ -205,6 +207,10 @@ def test_a_seed_without_children_says_so():
 
     with pytest.raises(ArgumentTypeError, match="cannot make others"):
         rand.Philox4x3210(Fixed()).spawn(1)
+    with pytest.raises(ArgumentError, match="the argument n_children is -1"):
+        rand.default_rng(1).spawn(-1)
+    with pytest.raises(ArgumentTypeError, match=r"the argument n_children is 1\.5"):
+        rand.default_rng(1).spawn(1.5)
 
 
 # ------------------------------------------------------------------------------------ independence

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import kstest, qmc
 
 from pygpulib.errors import ArgumentError, ArgumentTypeError, ShapeError
-from pygpulib.rand import Sobol
+from pygpulib.rand import Philox4x3210, Sobol
 
 
 @pytest.mark.filterwarnings("ignore:The balance properties")
@@ -21,6 +21,19 @@ def test_plain_points_are_those_of_scipy(d, bits):
     for n in (1, 0, 3, 16, 15, 1000, 17, 5000):
         assert np.array_equal(ours.random(n), theirs.random(n))
     assert ours.num_generated == theirs.num_generated
+
+
+def test_seeds_are_what_numpy_and_scipy_take():
+    seeds = (
+        5,
+        np.random.SeedSequence(5),
+        np.random.PCG64(5),
+        np.random.default_rng(5),
+        Philox4x3210(5),
+    )
+    points = [Sobol(3, seed=seed).random(4) for seed in seeds]
+    assert all(np.array_equal(each, points[0]) for each in points)
+    assert not np.array_equal(Sobol(3).random(4), Sobol(3).random(4))
 
 
 @pytest.mark.filterwarnings("ignore:The balance properties")
@@ -150,6 +163,8 @@ def test_bounds_may_be_one_number():
             ArgumentError,
             r"after 3 points, 2\*\*2 more do not make a power of 2",
         ),
+        (lambda: Sobol(2, seed=-1), ArgumentError, "the seed is -1"),
+        (lambda: Sobol(2, seed="a"), ArgumentTypeError, "the seed is 'a'"),
         (lambda: Sobol(2).integers([1, 2, 3]), ShapeError, "the bounds of points with 2 dim"),
         (lambda: Sobol(2).integers(3, [4, 3]), ArgumentError, "is not below its upper bound"),
     ],
