@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 Result = Any
 
+# Stacks of matrices up to this order go to cuBLAS, which does them at once.
+_SMALL_ORDER = 64
+
 
 class Job:
     """One call: its stream, new arrays that belong to it, and routines.
@@ -148,7 +151,9 @@ def inv(job: Job, a: ndarray) -> Result:
 
 
 def _solve(job: Job, a: ndarray, x: ndarray) -> ndarray:
-    """Solve in place of the right sides."""
+    """Solve for right sides, which are lost."""
+    if a.ndim > 2 and a.shape[-1] <= _SMALL_ORDER:
+        return _solve_at_once(job, a, x)
     n, stack = a.shape[-1], a.shape[:-2]
     factors, info = job.copy(a), job.vectors(stack or (1,), np.int32)
     pivots = job.vectors((n,), np.int32)
@@ -169,6 +174,21 @@ def _solve(job: Job, a: ndarray, x: ndarray) -> ndarray:
         )
     job.require(info, "Singular matrix")
     return x
+
+
+def _solve_at_once(job: Job, a: ndarray, x: ndarray) -> ndarray:
+    """Solve a stack of small systems in one call."""
+    stack, (rows, columns) = x.shape[:-2], x.shape[-2:]
+    factors, pivots, info = blas.getrf_batched(_flatten(job.copy(a)), stream=job.stream)
+    job.require(info, "Singular matrix")
+    found = blas.getrs_batched("N", factors, pivots, _flatten(x), stream=job.stream)
+    return transpose(transpose(found).reshape(*stack, columns, rows)).bind(job.stream)
+
+
+def _flatten(array: ndarray) -> ndarray:
+    """Return a stack of matrices with contiguous columns as one with one axis."""
+    rows, columns = array.shape[-2:]
+    return transpose(transpose(array).reshape(-1, columns, rows))
 
 
 def det(job: Job, a: ndarray) -> Result:

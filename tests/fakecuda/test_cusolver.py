@@ -21,8 +21,9 @@ from tests.helpers.linalg_cases import DTYPES, Arrays, change, compare
 
 @pytest.fixture
 def library(fake_cuda, monkeypatch):
-    replace_cublas(monkeypatch, fake_cuda)
-    return replace_cusolver(monkeypatch, fake_cuda)
+    fake = replace_cusolver(monkeypatch, fake_cuda)
+    fake.blas = replace_cublas(monkeypatch, fake_cuda)
+    return fake
 
 
 def columns(array):
@@ -78,8 +79,24 @@ def test_results_are_numpy_s(library, function, make, options):
         assert got.stream is stream
         assert got.dtype == expected.dtype
         np.testing.assert_allclose(read(got, stream), expected, **tolerance(x.dtype))
-        assert {used for _, used in library.calls} == {stream.handle}
+        assert {used for _, used in library.calls + library.blas.calls} == {stream.handle}
         library.calls.clear()
+        library.blas.calls.clear()
+
+
+@pytest.mark.parametrize("limit", [0, 64])
+def test_stacks_are_solved_one_by_one_or_at_once(library, monkeypatch, limit):
+    monkeypatch.setattr(cuda_functions, "_SMALL_ORDER", limit)
+    x = Arrays("f8", 4, (3, 2))
+    a, b = x.square, x.right
+    got = linalg.solve(cuda.to_device(a), cuda.to_device(b)).copy_to_host()
+    np.testing.assert_allclose(got, np.linalg.solve(a, b), rtol=1e-10)
+    np.testing.assert_allclose(linalg.inv(cuda.to_device(a)).copy_to_host(), np.linalg.inv(a))
+    assert ("cublasDgetrfBatched" in dict(library.blas.calls)) == bool(limit)
+    assert ("cusolverDnDgetrf" in dict(library.calls)) != bool(limit)
+    a[1, 1] = 0
+    with pytest.raises(linalg.LinAlgError, match="Singular matrix"):
+        linalg.inv(cuda.to_device(a))
 
 
 @pytest.mark.parametrize("kind", ["tall", "wide", "square"])
