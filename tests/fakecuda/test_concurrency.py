@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from pygpulib import cuda
+from pygpulib.core.device import current_driver
 from tests.fakecuda.driver.connection import replaced
 from tests.fakecuda.driver.library import cuda_header
 
@@ -201,6 +202,47 @@ def test_two_threads_are_in_the_drivers_launch_at_once(fake_cuda, kind):
     with replaced({"cuLaunchKernel": meeting.address}):
         in_threads(lambda number: launches[number](a, b, 1), 2)
     assert meeting.broken == 0
+
+
+def test_less_shared_memory_is_not_asked_for_after_more(fake_cuda, monkeypatch):
+    @cuda.jit
+    def fill(out):
+        buffer = cuda.shared.array(0, np.float64)
+        i = cuda.threadIdx.x
+        buffer[i] = 2 * i
+        out[i] = buffer[i]
+
+    a, b = cuda.device_array(8), cuda.device_array(8)
+    fill[1, 8, 0, 64](a)
+    less, more = fill[1, 8, 0, 60_000], fill[1, 8, 0, 120_000]
+    driver = current_driver()
+    look_up, launch = driver.launch_limits, driver.launch_function
+    more_is_ready, less_is_ready = threading.Event(), threading.Event()
+    other = threading.Thread(target=more, args=(b,))
+
+    def look_up_late(ordinal):
+        # This launch has found that it needs more than was asked for; now the other comes first.
+        if other.ident is None:
+            other.start()
+            assert more_is_ready.wait(20)
+        return look_up(ordinal)
+
+    def launch_late(*args, **options):
+        if threading.current_thread() is other:
+            more_is_ready.set()
+            assert less_is_ready.wait(20)
+        less_is_ready.set()
+        launch(*args, **options)
+
+    monkeypatch.setattr(driver, "launch_limits", look_up_late)
+    monkeypatch.setattr(driver, "launch_function", launch_late)
+    less(a)
+    other.join()
+    for out in (a, b):
+        assert out.copy_to_host().tolist() == list(range(0, 16, 2))
+    assert [call.arguments["value"] for call in fake_cuda.calls.named("cuFuncSetAttribute")] == [
+        120_000
+    ]
 
 
 def make_printing_kernel():

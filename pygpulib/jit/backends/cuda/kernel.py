@@ -267,15 +267,19 @@ class CudaKernel:
         limits = driver.launch_limits(driver.current_ordinal())
         most = limits["MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"]
         fixed = loaded.fixed_shared_bytes
-        if fixed + size_bytes > most:
+        total = fixed + size_bytes
+        if total > most:
             raise LaunchError(
-                f"a block of {self.name} takes {fixed + size_bytes:,} bytes of shared memory: {fixed:,} "
+                f"a block of {self.name} takes {total:,} bytes of shared memory: {fixed:,} "
                 f"for its arrays of a fixed size, {size_bytes:,} of dynamic shared memory",
                 detail=f"the device has {most:,} bytes for a block",
                 help=f"pass {most - fixed} or less as the launch's shared memory",
             )
-        driver.set_dynamic_shared_limit(loaded.function, size_bytes)
-        loaded.shared_limit = size_bytes
+        with self._lock:
+            # Another thread may have asked for more meanwhile.
+            if size_bytes > loaded.shared_limit:
+                driver.set_dynamic_shared_limit(loaded.function, size_bytes)
+                loaded.shared_limit = size_bytes
 
     def max_cooperative_blocks(self, block: tuple[int, int, int], shared_bytes: int) -> int:
         """Return how many blocks run at once on the calling thread's device."""
