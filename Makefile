@@ -19,7 +19,7 @@ PUBLIC_TESTS := \
         complex_math complex_order complex_rect integer_math)
 TESTED := not gpu and not slow and not fuzz
 
-.PHONY: demo test test-cpu test-fakecuda public-tests generations fuzz bench docs lint format-check ruff-check types layers sizes clean
+.PHONY: demo test test-cpu test-fakecuda public-tests generations headers fuzz bench docs lint format-check ruff-check types layers sizes clean
 .NOTPARALLEL: # two installations at once would damage the environment
 
 demo: $(VENV)/.installed
@@ -42,6 +42,10 @@ public-tests: # where they are, for tools/gpu_check.sh
 # Every kernel that these tests compiled, for every generation of GPUs.
 generations: $(VENV)/.installed-test
 	$(BIN)/python -m tests.fakecuda.generations build/kernels
+
+# The bound functions of libraries whose packages are too large for every run of the tests.
+headers: $(VENV)/.installed-test $(VENV)/.installed-headers
+	$(BIN)/python -m pytest tests/unit/bindings
 
 fuzz: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n 2 -m fuzz --hypothesis-profile=fuzz

@@ -76,7 +76,7 @@ def find_include_folder(file_name: str) -> Path:
     for root in roots:
         for found in sorted(Path(root).glob(f"*/include/{file_name}"), reverse=True):
             return found.parent
-    message = f"no wheel has {file_name}; install the packages of the extra 'test'"
+    message = f"no wheel has {file_name}; `make headers` installs those of all libraries"
     raise FileNotFoundError(message)
 
 
