@@ -9,7 +9,7 @@ from pygpulib._bindings import curand
 from pygpulib._bindings.curand import CuRandError
 from pygpulib.errors import ArgumentError
 from pygpulib.rand.engine import make_engine
-from pygpulib.rand.filling import fill_first
+from pygpulib.rand.filling import fill_first, read_array
 from pygpulib.rand.kinds import RULES, Kind, Ordering
 from pygpulib.rand.request import Distribution, make_request
 
@@ -159,10 +159,11 @@ class Generator:
         dtype: str | None = None,
         *parameters: float,
     ) -> None:
+        array = read_array(out)
         with _refusing(_OUT_OF_RANGE):
-            request = make_request(distribution, dtype or _dtype_of(out), *parameters)
+            request = make_request(distribution, dtype or array.dtype, *parameters)
         with _refusing(_LENGTH_NOT_MULTIPLE):
-            fill_first(self._engine, request, out, count, self._stream)
+            fill_first(self._engine, request, array, count, self._stream)
 
 
 def read_type(rng_type: object) -> Kind:
@@ -194,11 +195,6 @@ def _read_ordering(order: object) -> Ordering:
         raise ArgumentError(
             f"there is no ordering {order!r}", detail=f"expected one of {known}"
         ) from cause
-
-
-def _dtype_of(array: object) -> object:
-    """Return the dtype of an array; what is no array is refused later."""
-    return getattr(array, "dtype", "float64")
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from pygpulib.core.device import current_device, current_driver
 from pygpulib.errors import ArgumentError
 from pygpulib.rand.binding import read_type
 from pygpulib.rand.engine import make_engine
-from pygpulib.rand.filling import fill_first
+from pygpulib.rand.filling import fill_first, read_array
 from pygpulib.rand.kinds import RULES, Kind, Ordering
 from pygpulib.rand.request import Distribution, make_request, read_integer
 
@@ -152,14 +152,14 @@ class RNG:
 
     def _fill(
         self,
-        array: object,
+        ary: object,
         size: int | None,
         distribution: Distribution,
         dtype: str | None,
         *parameters: float,
     ) -> None:
-        wanted = getattr(array, "dtype", "float64") if dtype is None else dtype
-        request = make_request(distribution, wanted, *parameters)
+        array = read_array(ary)
+        request = make_request(distribution, dtype or array.dtype, *parameters)
         fill_first(self._engine, request, array, size, self._stream)
 
 

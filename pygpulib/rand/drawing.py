@@ -106,6 +106,9 @@ def _spread(operand: Operand, shape: Shape, order: Literal["C", "F"]) -> Operand
 
 def flatten(array: Array) -> Array:
     """Return a contiguous array with one axis, in the order of the memory."""
+    if isinstance(array, np.ndarray):
+        # Matrices keep two axes whatever their shape is asked to be.
+        array = np.asarray(array)
     if array.ndim == 1:
         return array
     return (array if array.flags.c_contiguous else array.T).reshape(-1)

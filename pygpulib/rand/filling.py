@@ -53,7 +53,7 @@ def fill_array(engine: Engine, request: Request, out: object, stream: StreamLike
     ArgumentError
         If it is read-only. In all these cases nothing was generated.
     """
-    array = _read_array(out)
+    array = read_array(out)
     if array.dtype not in _ACCEPTED[request.dtype]:
         raise DTypeError(
             f"the array for {request.distribution.value} random numbers holds {array.dtype}",
@@ -97,7 +97,7 @@ def fill_first(
     if size is None:
         fill_array(engine, request, out, stream)
         return
-    array = _read_array(out)
+    array = read_array(out)
     count = read_integer("size", size, 0, 2**63 - 1)
     if count > array.size:
         raise ArgumentError(
@@ -124,11 +124,21 @@ def _fill_part(
     _copy(array, whole, stream)
 
 
-def _read_array(out: object) -> AnyArray:
+def read_array(out: object) -> AnyArray:
+    """Return an array that can be written to, as one of NumPy or of this package.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If it is no array.
+    ArgumentError
+        If it is read-only.
+    """
     if isinstance(out, np.ndarray):
         if not out.flags.writeable:
             raise ArgumentError("the array for random numbers is read-only")
-        return out
+        # Matrices keep two axes whatever their shape is asked to be.
+        return np.asarray(out)
     if isinstance(out, ndarray):
         return out
     if is_cuda_array(out):

@@ -29,6 +29,8 @@ LAYOUTS = {
     "backwards": lambda: np.zeros(24, np.float32)[::-1],
     "transposed": lambda: np.zeros((3, 8), np.float32).T,
     "misaligned": lambda: misaligned((4, 6)),
+    "matrix": lambda: np.asmatrix(np.zeros((4, 6), np.float32)),
+    "masked": lambda: np.ma.zeros((4, 6), np.float32),
     "no axes": lambda: np.zeros((), np.float32),
     "empty": lambda: np.zeros((3, 0), np.float32),
 }
@@ -40,6 +42,7 @@ def expected_of(kind, count):
     return out
 
 
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_host_arrays(kind, layout):

@@ -339,3 +339,12 @@ def test_not_a_number_gives_not_a_number_and_no_endless_loop():
 def test_the_representation_names_the_bit_generator():
     assert str(ours()) == "Generator(Philox4x3210)"
     assert repr(ours()).startswith("Generator(Philox4x3210) at 0x")
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+@pytest.mark.parametrize("kind", [np.asmatrix, np.ma.asarray])
+def test_subclasses_of_arrays_are_filled_and_returned(kind):
+    plain, special = np.zeros((3, 4)), kind(np.zeros((3, 4)))
+    rand.default_rng(5).random(out=plain)
+    assert rand.default_rng(5).random(out=special) is special
+    assert np.array_equal(np.asarray(special), plain)
