@@ -11,7 +11,7 @@ import numpy as np
 from pygpulib.blas.routines import FLAGS, LETTERS, NUMBERS, Form
 from pygpulib.core.array import ndarray
 from pygpulib.core.interop import as_cuda_array, is_cuda_array
-from pygpulib.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
+from pygpulib.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -30,6 +30,10 @@ _FLAG_WORDS = {
 }
 
 
+# Larger ones do not fit into float64.
+_LARGEST_INTEGER = 10**308
+
+
 def read_flag(routine: str, name: str, value: object) -> str:
     """Return a letter argument as BLAS's letter.
 
@@ -44,7 +48,7 @@ def read_flag(routine: str, name: str, value: object) -> str:
     ('C', 'U')
     """
     letter = value.upper() if isinstance(value, str) else ""
-    if name == "diag" and isinstance(value, bool | np.bool_):
+    if name == "diag" and isinstance(value, int | np.integer | np.bool_) and value in (0, 1):
         letter = "U" if value else "N"
     elif name.startswith("trans") and letter == "H":
         letter = "C"
@@ -63,6 +67,10 @@ def read_number(routine: str, name: str, value: object) -> object:
     ArgumentError
         If it is neither.
     """
+    if isinstance(value, int) and abs(value) > _LARGEST_INTEGER:
+        raise ArgumentError(
+            f"{routine}: the argument {name} is too large", detail="expected a number below 1e308"
+        )
     if isinstance(value, Number):
         return value
     if isinstance(value, np.ndarray | ndarray) or is_cuda_array(value):
@@ -82,20 +90,61 @@ def is_complex(number: object) -> bool:
     return isinstance(number, complex | np.complexfloating)
 
 
-def read_size(routine: str, name: str, value: object) -> int:
+def read_real(routine: str, name: str, number: object, reason: str) -> object:
+    """Return a number where only a real one will do.
+
+    Parameters
+    ----------
+    routine : str
+        The function, for messages.
+    name : str
+        The argument.
+    number : object
+        What `read_number` returned.
+    reason : str
+        Why it has to be real, for messages.
+
+    Raises
+    ------
+    ArgumentError
+        If it has an imaginary part, or is an array of complex numbers in device memory.
+    """
+    if not is_complex(number):
+        return number
+    found: Any = number
+    if isinstance(found, ndarray) or found.imag:
+        raise ArgumentError(
+            f"{routine}: the argument {name} is {number!r}",
+            detail=f"expected a real number: {reason}",
+        )
+    return found.real
+
+
+def read_integer(routine: str, name: str, value: object) -> int:
     """Return an integer argument.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If it is no integer.
+    """
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError as cause:
+        raise ArgumentTypeError(
+            f"{routine}: the argument {name} is {value!r}", detail="expected an integer"
+        ) from cause
+
+
+def read_size(routine: str, name: str, value: object) -> int:
+    """Return an integer argument that counts something.
 
     Raises
     ------
     ArgumentTypeError, ArgumentError
         If it is no integer, or negative.
     """
-    try:
-        size = operator.index(value)  # type: ignore[arg-type]
-    except TypeError as cause:
-        raise ArgumentTypeError(
-            f"{routine}: the argument {name} is {value!r}", detail="expected an integer"
-        ) from cause
+    size = read_integer(routine, name, value)
     if size < 0:
         raise ArgumentError(
             f"{routine}: the argument {name} is {size}", detail="expected zero or more"
@@ -103,8 +152,10 @@ def read_size(routine: str, name: str, value: object) -> int:
     return size
 
 
-def read_array(routine: Routine, name: str, value: object) -> GivenArray:
+def read_array(routine: Routine, name: str, value: object, function: str = "") -> GivenArray:
     """Return an array argument as an array of NumPy or of this package.
+
+    Messages speak of the routine, or of the function that uses it.
 
     Raises
     ------
@@ -113,11 +164,12 @@ def read_array(routine: Routine, name: str, value: object) -> GivenArray:
     DTypeError
         If the routine does not exist for its dtype.
     """
+    function = function or routine.name
     if isinstance(value, np.ma.MaskedArray) or not (
         isinstance(value, np.ndarray | ndarray) or is_cuda_array(value)
     ):
         raise ArgumentTypeError(
-            f"{routine.name}: the argument {name} is a {type(value).__name__}",
+            f"{function}: the argument {name} is a {type(value).__name__}",
             detail="expected an array",
             help="make it one with numpy.asarray(...) or cuda.to_device(...)",
         )
@@ -125,7 +177,7 @@ def read_array(routine: Routine, name: str, value: object) -> GivenArray:
     if LETTERS.get(array.dtype.name) not in routine.names:
         offered = [name for name, letter in LETTERS.items() if letter in routine.names]
         raise DTypeError(
-            f"{routine.name}: the argument {name} has the unsupported dtype {array.dtype}",
+            f"{function}: the argument {name} has the unsupported dtype {array.dtype}",
             detail=f"expected {', '.join(offered[:-1])} or {offered[-1]}",
             help="convert it first, with .astype(...)",
         )
@@ -214,7 +266,8 @@ class Sizes:
         names = self.names_of(operand)
         if array.ndim != len(names):
             raise ShapeError(
-                f"{self._routine.name}: the argument {operand.name} has {array.ndim} axes",
+                f"{self._routine.name}: the argument {operand.name} has "
+                f"{counted(array.ndim, 'axis', 'axes')}",
                 detail=f"expected {'one axis' if len(names) == 1 else 'two axes'}, "
                 f"its shape is {tuple(array.shape)}",
             )

@@ -442,8 +442,21 @@ def _read_pivots(problem: Problem, pivots: Any, shape: Shape) -> Any:  # noqa: A
             detail=f"expected what getrf_batched returned: {tuple(shape)} and int32",
         )
     native = problem.engine.adopt(array, problem.stream)
+    _check_pivots(problem.name, array if isinstance(array, np.ndarray) else native)
     return (
         native
         if native.flags["C_CONTIGUOUS"]
         else problem.engine.copy(native, native.dtype, "C", problem.stream)
     )
+
+
+def _check_pivots(name: str, pivots: Any) -> None:  # noqa: ANN401
+    """Refuse rows that there are not, where that can be seen: other memory would be exchanged."""
+    if not isinstance(pivots, np.ndarray):
+        return
+    wrong = pivots[(pivots < 1) | (pivots > pivots.shape[1])]
+    if wrong.size:
+        raise ArgumentError(
+            f"{name}: the argument pivots names row {wrong[0]}",
+            detail=f"expected what getrf_batched returned: numbers from 1 to {pivots.shape[1]}",
+        )

@@ -46,6 +46,10 @@ class CpuBatched:
         """Write alpha op(a) op(b) + beta c to c."""
         first, second = _op(transa, a), _op(transb, b)
         alpha, beta = _number(alpha, c.dtype), _number(beta, c.dtype)
+        if not alpha:
+            # Factors are not read: they may hold anything.
+            c[...] = c * beta if beta else 0
+            return
         if small_stacks.fits(first, second, c):
             small_stacks.multiply(first, second, c, float(alpha), float(beta))
             return

@@ -9,13 +9,21 @@ import numpy as np
 from pygpulib._bindings import cublas
 from pygpulib._bindings.cublas import CuBLASError
 from pygpulib.blas import rotations
-from pygpulib.blas.arguments import Sizes, read_flag, read_number, read_size
+from pygpulib.blas.arguments import (
+    Sizes,
+    read_flag,
+    read_integer,
+    read_number,
+    read_real,
+    read_size,
+)
 from pygpulib.blas.engine import current_engine
 from pygpulib.blas.functions import read_parameters, write_function
 from pygpulib.blas.routines import DTYPES, FLAGS, MIXED_ROUTINES, NUMBERS, ROUTINES, SIZES, Form
-from pygpulib.core.interop import as_cuda_array
+from pygpulib.core.array import ndarray
+from pygpulib.core.interop import as_cuda_array, is_cuda_array
 from pygpulib.core.stream import stream_handle
-from pygpulib.errors import ArgumentError
+from pygpulib.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,23 +93,36 @@ def run_native(routine: Routine, letter: str, given: dict[str, Any], stream: Str
         if each in FLAGS:
             values[each] = read_flag(name, each, value)
         elif each in NUMBERS:
+            is_real = each in routine.real_numbers
             number = read_number(name, each, value)
-            values[each] = engine.number(number, dtype, each in routine.real_numbers)
+            if is_real or dtype.kind != "c":
+                number = read_real(name, each, number, "the function takes no other")
+            values[each] = engine.number(number, dtype, is_real)
         elif each == "param":
             keep.append(read_parameters(name, value, dtype))
             values[each] = keep[-1].ctypes.data
         elif any(operand.name == each for operand in routine.operands):
-            values[each] = as_cuda_array(value).address
+            values[each] = _read_address(name, each, value)
         elif each in SIZES:
             values[each] = read_size(name, each, value)
         else:
-            values[each] = int(value)
+            values[each] = read_integer(name, each, value)
     _check_distances(routine, name, values)
     result = engine.run(routine, letter, values, stream_handle(stream))
     if not routine.returns_number or routine.name in ("amax", "amin"):
         return result
     real = np.zeros(0, dtype).real.dtype
     return (real if routine.name in ("nrm2", "asum") else dtype).type(result)
+
+
+def _read_address(function: str, name: str, value: object) -> int:
+    if not isinstance(value, ndarray) and not is_cuda_array(value):
+        raise ArgumentTypeError(
+            f"{function}: the argument {name} is a {type(value).__name__}",
+            detail="expected an array in device memory",
+            help="copy it there with cuda.to_device(...)",
+        )
+    return as_cuda_array(value).address
 
 
 def _check_distances(routine: Routine, name: str, values: dict[str, Any]) -> None:

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pygpulib._record import record
-from pygpulib.blas.layout import find_columns, find_increment, repeats_memory, spans_overlap
+from pygpulib.blas.layout import (
+    find_columns,
+    find_increment,
+    repeats_memory,
+    share_elements,
+    spans_overlap,
+)
 from pygpulib.blas.routines import LETTERS, Form, Role
 from pygpulib.core.layout import byte_span
 from pygpulib.errors import ArgumentError
@@ -229,6 +235,27 @@ class Call:
             if placed.array is not array:
                 self.engine.assign(array, placed.array, self.stream)
         return result
+
+
+def check_apart(call: Call) -> None:
+    """Complain about two outputs with elements in common.
+
+    Raises
+    ------
+    ArgumentError
+        If the result would depend on the order in which elements are written.
+    """
+    first, second = [operand.name for operand in call.routine.outputs]
+    x, y = call.array(first), call.array(second)
+    place, other = call.engine.address(x), call.engine.address(y)
+    if call.routine.name == "swap" and (place, x.strides) == (other, y.strides):
+        return
+    if share_elements((place, x.strides[0]), (other, y.strides[0]), x.shape[0], x.itemsize):
+        raise ArgumentError(
+            f"{call.routine.name}: the arguments {first} and {second} share memory",
+            detail="the routine writes to both, and the result would depend on the order",
+            help="give a copy of one of them",
+        )
 
 
 def check_writable(routine: str, name: str, array: GivenArray) -> None:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from pygpulib.blas import rotations
-from pygpulib.blas.arguments import Sizes, flatten_packed, read_array, read_size
+from pygpulib.blas.arguments import (
+    Sizes,
+    flatten_packed,
+    read_array,
+    read_real,
+    read_size,
+)
 from pygpulib.blas.call import check_writable
 from pygpulib.blas.functions import (
     as_scalar,
@@ -57,6 +63,11 @@ def run_sized(routine: Routine, given: dict[str, Any], stream: StreamLike) -> An
     }
     dtype = _only_dtype(routine, arrays)
     check_letters(routine, flags, dtype)
+    if dtype.kind != "c":
+        numbers = {
+            name: read_real(routine.name, name, number, f"the arrays are of dtype {dtype}")
+            for name, number in numbers.items()
+        }
     sizes = Sizes(routine, flags, known)
     for operand in routine.operands:
         if known:

@@ -10,6 +10,7 @@ from pygpulib.blas import mixed_cpu
 from pygpulib.blas.batched_cpu import CpuBatched
 from pygpulib.blas.fortran import FortranRoutine, find_address
 from pygpulib.blas.missing import REPLACEMENTS
+from pygpulib.blas.routines import NUMBERS
 from pygpulib.blas.small import multiply_small
 from pygpulib.blas.threads import LARGEST, SMALLEST, OneThread, one_thread
 from pygpulib.core.array import ndarray
@@ -145,6 +146,8 @@ def _with_checked_sizes(
     def call(values: dict[str, Any]) -> Any:  # noqa: ANN401
         try:
             return entry(values)
+        except OverflowError:
+            return entry(values | _as_float32(values))
         except Exception as cause:
             for name in routine.native:
                 value = values.get(name)
@@ -156,6 +159,18 @@ def _with_checked_sizes(
             raise
 
     return call
+
+
+def _as_float32(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the numbers of a call as float32 holds them: those that are too large, infinite."""
+    rounded = {}
+    with np.errstate(over="ignore"):
+        for name in NUMBERS:
+            if name in values:
+                pair = np.float32(values[name].real), np.float32(values[name].imag)
+                is_complex = isinstance(values[name], complex)
+                rounded[name] = complex(*map(float, pair)) if is_complex else float(pair[0])
+    return rounded
 
 
 _INTEGERS = frozenset(["m", "n", "k", "kl", "ku", "lda", "ldb", "ldc", "incx", "incy"])

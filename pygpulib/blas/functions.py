@@ -14,11 +14,12 @@ from pygpulib.blas.arguments import (
     read_array,
     read_flag,
     read_number,
+    read_real,
     read_size,
     split_arguments,
 )
 from pygpulib.blas.arrange import arrange
-from pygpulib.blas.call import Call, check_writable
+from pygpulib.blas.call import Call, check_apart, check_writable
 from pygpulib.blas.engine import current_engine
 from pygpulib.blas.plans import Key, Plans, key_of, make_plan
 from pygpulib.blas.routines import FLAGS, NUMBERS, ROUTINES, SIZES, Role
@@ -193,6 +194,8 @@ def execute(
             f"{routine.name}: the argument x has no elements",
             detail="expected at least one: an empty vector has no largest or smallest element",
         )
+    if len(routine.outputs) > 1:
+        check_apart(call)
     result = None
     if _is_empty_product(routine, arrays):
         if values["beta"] is not None:
@@ -228,14 +231,10 @@ def read_scalars(
     flags = {name: read_flag(routine.name, name, given[name]) for name in flag_names}
     numbers = {name: read_number(routine.name, name, given[name]) for name in number_names}
     for name in routine.real_numbers:
-        number = numbers.get(name)
-        if isinstance(number, complex | np.complexfloating):
-            if number.imag:
-                raise ArgumentError(
-                    f"{routine.name}: the argument {name} is {number!r}",
-                    detail="expected a real number: the result is Hermitian with no other",
-                )
-            numbers[name] = number.real
+        if name in numbers:
+            is_hermitian = routine.name.startswith("h")
+            reason = "the result is Hermitian with no other" if is_hermitian else "so are cosines"
+            numbers[name] = read_real(routine.name, name, numbers[name], reason)
     return flags, numbers
 
 

@@ -7,6 +7,7 @@ with shapes and strides; strides are in bytes, distances in elements.
 
 from __future__ import annotations
 
+from math import gcd
 from typing import TYPE_CHECKING
 
 from pygpulib._record import record
@@ -93,6 +94,42 @@ def find_increment(shape: Shape, strides: Shape, itemsize: int) -> int:
 def spans_overlap(first: tuple[int, int], second: tuple[int, int]) -> bool:
     """Return whether two ranges of addresses have bytes in common."""
     return first[0] < second[1] and second[0] < first[1]
+
+
+def share_elements(
+    first: tuple[int, int], second: tuple[int, int], count: int, itemsize: int
+) -> bool:
+    """Return whether two vectors, which do not repeat memory themselves, have elements in common.
+
+    Where their steps differ, the answer may also be true for vectors that just miss each other.
+
+    Parameters
+    ----------
+    first, second : tuple of int
+        Address and stride of each.
+    count : int
+        How many elements each has.
+    itemsize : int
+        Bytes of one element.
+
+    Examples
+    --------
+    >>> share_elements((0, 16), (8, 16), 9, 8), share_elements((0, 8), (8, 8), 2, 8)
+    (False, True)
+    """
+    if not count:
+        return False
+    spans = []
+    for address, stride in (first, second):
+        reach = (count - 1) * stride
+        spans.append((address + min(reach, 0), address + max(reach, 0) + itemsize))
+    if not spans_overlap(*spans):
+        return False
+    if count < 2:
+        return True
+    step = gcd(first[1], second[1])
+    rest = (first[0] - second[0]) % step
+    return rest < itemsize or step - rest < itemsize
 
 
 def repeats_memory(shape: Shape, strides: Shape, itemsize: int) -> bool:

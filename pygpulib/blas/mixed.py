@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pygpulib._record import record
-from pygpulib.blas.arguments import read_flag, read_number
+from pygpulib.blas.arguments import read_flag, read_number, read_real
 from pygpulib.blas.call import check_writable
 from pygpulib.blas.engine import Product, current_engine
 from pygpulib.core.array import ndarray
@@ -15,7 +15,7 @@ from pygpulib.core.creation import device_array
 from pygpulib.core.dtypes import storage_dtype
 from pygpulib.core.interop import as_cuda_array, is_cuda_array
 from pygpulib.core.stream import stream_handle
-from pygpulib.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
+from pygpulib.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError, counted
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -118,10 +118,29 @@ def _read_matrix(name: str, argument: str, value: object) -> GivenArray:
         value = as_cuda_array(value)
     if value.ndim != 2:
         raise ShapeError(
-            f"{name}: the argument {argument} has {value.ndim} axes",
+            f"{name}: the argument {argument} has {counted(value.ndim, 'axis', 'axes')}",
             detail=f"expected two axes, its shape is {tuple(value.shape)}",
         )
     return value
+
+
+def _read_factor(name: str, argument: str, value: object) -> object:
+    number = read_number(name, argument, value)
+    return read_real(name, argument, number, "there are no complex products in mixed precision")
+
+
+def _check_whole(name: str, compute: str, **factors: Any) -> None:  # noqa: ANN401
+    """Refuse factors of products in int32 that are no integers."""
+    if compute != "int32":
+        return
+    for argument, factor in factors.items():
+        number: Any = factor.item() if isinstance(factor, ndarray) else factor
+        if not float(number).is_integer():
+            raise ArgumentError(
+                f"{name}: the argument {argument} is {number!r}",
+                detail="expected an integer: the product is computed in int32",
+                help="ask for compute='float32'",
+            )
 
 
 def _shape_of_product(
@@ -257,13 +276,14 @@ def _multiply(wanted: Wanted, letters: tuple[str, str], A: Any, B: Any) -> Any: 
         read_flag(name, "transa", letters[0]),
         read_flag(name, "transb", letters[1]),
     )
-    alpha, beta = read_number(name, "alpha", alpha), read_number(name, "beta", beta)
+    alpha, beta = _read_factor(name, "alpha", alpha), _read_factor(name, "beta", beta)
     a, b = _read_matrix(name, "A", A), _read_matrix(name, "B", B)
     shape = _shape_of_product(name, first, second, a, b)
     target = None if wanted.C is None else _read_matrix(name, "C", wanted.C)
     plan = Plan(
         name, a.dtype.name, wanted.compute, wanted.dtype if target is None else target.dtype
     )
+    _check_whole(name, plan.compute, alpha=alpha, beta=beta)
     engine, handle = current_engine(), stream_handle(wanted.stream)
     if target is None:
         if isinstance(beta, ndarray) or beta:
@@ -294,10 +314,11 @@ def _multiply_and_finish(
 ) -> Any:  # noqa: ANN401
     """Do what `matmul` says."""
     name, alpha, beta = wanted.name, wanted.alpha, wanted.beta
-    alpha, beta = read_number(name, "alpha", alpha), read_number(name, "beta", beta)
+    alpha, beta = _read_factor(name, "alpha", alpha), _read_factor(name, "beta", beta)
     a, b = _read_matrix(name, "A", A), _read_matrix(name, "B", B)
     shape = _shape_of_product(name, "N", "N", a, b)
     plan = Plan(name, a.dtype.name, wanted.compute, wanted.dtype)
+    _check_whole(name, plan.compute, alpha=alpha, beta=beta)
     if activation is not None and activation not in ACTIVATIONS:
         raise ArgumentError(
             f"{name}: the argument activation is {activation!r}",

@@ -51,9 +51,13 @@ def _op(letter: str, matrix: Any) -> Any:  # noqa: ANN401
 def multiply_mixed(wanted: Product, a: HostArray, b: HostArray, c: HostArray) -> None:
     """Write alpha op(a) op(b) + beta c to c."""
     compute = wanted.compute
+    alpha, beta = _number(wanted.alpha), _number(wanted.beta)
+    if not alpha:
+        # Factors are not read: they may hold anything.
+        c[...] = c * beta if beta else 0
+        return
     first, second = _prepare(a, compute), _prepare(b, compute)
     product: Any = _op(wanted.transa, first) @ _op(wanted.transb, second)
-    alpha, beta = _number(wanted.alpha), _number(wanted.beta)
     if compute == "int32":
         total = int(alpha) * product.astype(np.int64)
         if beta:

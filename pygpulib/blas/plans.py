@@ -37,6 +37,9 @@ def key_of(routine: Routine, given: dict[str, Any]) -> Key | None:
     arrays: list[int] = []
     for value in given.values():
         kind = value.__class__
+        if kind is np.ndarray and not value.ndim:
+            # A number, which is not known before it is read.
+            return None
         if kind is np.ndarray or kind is ndarray:
             # One array in two places is not like two arrays.
             arrays.append(id(value))
@@ -163,10 +166,10 @@ class Plan:
         return outputs
 
     def _is_overlapping(self, addresses: dict[str, int]) -> bool:
-        for target in self.written:
+        for i, target in enumerate(self.written):
             start = addresses[target.name]
             written = start + target.low, start + target.high
-            for source in self.read:
+            for source in (*self.read, *self.written[:i]):
                 place = addresses[source.name]
                 if spans_overlap((place + source.low, place + source.high), written):
                     return True

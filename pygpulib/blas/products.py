@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pygpulib.blas.engine import current_engine
 from pygpulib.blas.functions import describe, run
 from pygpulib.blas.routines import ROUTINES
+from pygpulib.core.stream import stream_handle
 
 if TYPE_CHECKING:
     from pygpulib.core.stream import StreamLike
@@ -25,6 +26,8 @@ def gemm(
     stream: StreamLike = None,
 ) -> Any:  # noqa: ANN401
     """Return what the table of routines says below."""
+    if stream is not None:
+        stream_handle(stream)
     product = current_engine().multiply_small((transa, transb), alpha, A, B, beta, C)
     if product is not None:
         return product

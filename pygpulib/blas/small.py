@@ -25,14 +25,16 @@ _CONJUGATES = 2
 _REAL = frozenset([int, float])
 
 _LARGEST = 64 * 64
+# So large integers do not fit into float64.
+_LARGEST_NUMBER = 1e308
 
 
 def multiply_small(
     letters: tuple[str, str],
-    alpha: object,
+    alpha: Any,  # noqa: ANN401
     a: Any,  # noqa: ANN401
     b: Any,  # noqa: ANN401
-    beta: object,
+    beta: Any,  # noqa: ANN401
     c: Any,  # noqa: ANN401
 ) -> Any:  # noqa: ANN401
     """Return ``alpha op(A) op(B) + beta C``, or None for all but the simplest arguments.
@@ -53,6 +55,8 @@ def multiply_small(
     dtype = a.dtype
     product = _PRODUCTS.get(id(dtype))
     if product is None or b.dtype is not dtype or not {alpha.__class__, beta.__class__} <= _REAL:
+        return None
+    if not -_LARGEST_NUMBER < alpha < _LARGEST_NUMBER > abs(beta):
         return None
     first, a_columns = _as_columns(a, letters[0])
     second, b_columns = _as_columns(b, letters[1])
@@ -87,7 +91,7 @@ def _can_be_written(c: Any, dtype: Any, a: Any, b: Any) -> bool:  # noqa: ANN401
 
 def _as_columns(array: Any, letter: Any) -> tuple[int | None, Any]:  # noqa: ANN401
     """Return SciPy's number of a letter and a matrix whose columns are packed; None if not."""
-    if array.ndim != 2 or not 0 < array.size <= _LARGEST:
+    if letter.__class__ is not str or array.ndim != 2 or not 0 < array.size <= _LARGEST:
         return None, array
     flags = array.flags
     if not flags.aligned:

@@ -13,7 +13,7 @@ from pygpulib.blas.routines import ROUTINES
 from pygpulib.core.array import ndarray
 from pygpulib.core.creation import device_array
 from pygpulib.core.stream import stream_handle
-from pygpulib.errors import ShapeError
+from pygpulib.errors import ShapeError, counted
 
 if TYPE_CHECKING:
     from pygpulib.blas.arguments import GivenArray
@@ -40,7 +40,7 @@ class Problem:
         self.name = name
         self.stream = stream_handle(stream)
         self.engine = current_engine()
-        self.given = {each: read_array(_GEMM, each, value) for each, value in arrays.items()}
+        self.given = {each: read_array(_GEMM, each, value, name) for each, value in arrays.items()}
         self.dtype = common_dtype(_GEMM, self.given.values(), {})
         self._on_device = any(isinstance(each, ndarray) for each in self.given.values())
         self._results: list[tuple[Any, GivenArray]] = []
@@ -50,7 +50,7 @@ class Problem:
         array = self.given[name]
         if array.ndim not in (ndim, ndim - 1):
             raise ShapeError(
-                f"{self.name}: the argument {name} has {array.ndim} axes",
+                f"{self.name}: the argument {name} has {counted(array.ndim, 'axis', 'axes')}",
                 detail=f"expected {ndim}, the first of which counts the problems",
             )
         native = self.engine.adopt(array, self.stream)

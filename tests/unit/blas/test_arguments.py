@@ -211,6 +211,81 @@ ERRORS = [
         ArgumentError,
         "matmul: the argument activation is 'tanh'\nexpected 'relu' or 'gelu'",
     ),
+    (
+        lambda: blas.dot(A, X),
+        ShapeError,
+        "dot: the argument x has 2 axes\nexpected one axis, its shape is (3, 4)",
+    ),
+    (
+        lambda: blas.gemm("N", "N", 1, A, B[0]),
+        ShapeError,
+        "gemm: the argument B has 1 axis\nexpected two axes, its shape is (2,)",
+    ),
+    (
+        lambda: blas.gemm(["N"], "N", 1, A, B),
+        ArgumentError,
+        "gemm: the argument transa is ['N']\nexpected 'N' (as it is), 'T' (transposed) or 'C' "
+        "(transposed and conjugated)",
+    ),
+    (
+        lambda: blas.gemm("N", "N", 1, A, B, stream="fast"),
+        ArgumentTypeError,
+        "the argument stream is 'fast'\nexpected a stream, 0 for the default stream, or an object "
+        "with __cuda_stream__\nhelp: create one with cuda.stream()",
+    ),
+    (
+        lambda: blas.gemm("N", "N", 10**400, A, B),
+        ArgumentError,
+        "gemm: the argument alpha is too large\nexpected a number below 1e308",
+    ),
+    (
+        lambda: blas.her("L", np.array(2j), X.astype("c16")),
+        ArgumentError,
+        "her: the argument alpha is np.complex128(2j)\n"
+        "expected a real number: the result is Hermitian with no other",
+    ),
+    (
+        lambda: blas.her("L", cuda.to_device(np.array(2j)), X.astype("c16")),
+        ArgumentError,
+        "her: the argument alpha is ndarray(0.+2.j)\n"
+        "expected a real number: the result is Hermitian with no other",
+    ),
+    (
+        lambda: blas.rot(X.astype("c16"), X.astype("c16"), 1j, 1),
+        ArgumentError,
+        "rot: the argument c is 1j\nexpected a real number: so are cosines",
+    ),
+    (
+        lambda: blas.getrf_batched(A[None].astype(int)),
+        DTypeError,
+        "getrf_batched: the argument A has the unsupported dtype int64\n"
+        "expected float32, float64, complex64 or complex128\n"
+        "help: convert it first, with .astype(...)",
+    ),
+    (
+        lambda: blas.getrs_batched("N", np.eye(2)[None], np.array([[1, 3]], "i4"), B[None, :2]),
+        ArgumentError,
+        "getrs_batched: the argument pivots names row 3\n"
+        "expected what getrf_batched returned: numbers from 1 to 2",
+    ),
+    (
+        lambda: blas.getri_batched(np.eye(2)[None], np.array([[0, 1]], "i4")),
+        ArgumentError,
+        "getri_batched: the argument pivots names row 0\n"
+        "expected what getrf_batched returned: numbers from 1 to 2",
+    ),
+    (
+        lambda: blas.gemm_ex("N", "N", 0.5, A.astype("i1"), B.astype("i1")),
+        ArgumentError,
+        "gemm_ex: the argument alpha is 0.5\nexpected an integer: the product is computed in "
+        "int32\nhelp: ask for compute='float32'",
+    ),
+    (
+        lambda: blas.matmul(A, B, alpha=1j),
+        ArgumentError,
+        "matmul: the argument alpha is 1j\n"
+        "expected a real number: there are no complex products in mixed precision",
+    ),
 ]
 
 
@@ -408,3 +483,72 @@ def test_small_products_of_any_order_and_letter(dtype):
         c[...] = np.nan
         blas.gemm(transa, transb, 2, a, b, 0, c)
         np.testing.assert_allclose(c, product, rtol=1e-5)
+
+
+def test_a_number_in_an_array_is_read_at_each_call():
+    big = np.ones((70, 70))
+    zero, two = np.zeros(()), np.full((), 2.0)
+    np.testing.assert_array_equal(blas.gemm("N", "N", 1, big, big, zero), 70 * big)
+    with pytest.raises(ArgumentError, match="the argument beta is given, and C is not"):
+        blas.gemm("N", "N", 1, big, big, two)
+    z = np.zeros((2, 2), complex)
+    blas.her("L", np.array(1 + 0j), np.ones(2, complex), z)
+    with pytest.raises(ArgumentError, match="expected a real number"):
+        blas.her("L", np.array(1 + 2j), np.ones(2, complex), z)
+
+
+@pytest.mark.parametrize("place", [lambda a: a, cuda.to_device], ids=["host", "device"])
+@pytest.mark.parametrize("repeat", range(2))
+def test_two_outputs_do_not_share_elements(place, repeat):
+    memory = place(np.arange(10.0))
+    for x, y in [
+        (memory[:4], memory[1:5]),
+        (memory[:4], memory[3::-1]),
+        (memory[:6:2], memory[4:7]),
+        (memory[3:4], memory[3:4]),
+    ]:
+        with pytest.raises(ArgumentError, match="rot: the arguments x and y share memory"):
+            blas.rot(x, y, 0.6, 0.8)
+    with pytest.raises(ArgumentError, match="swap: the arguments x and y share memory"):
+        blas.swap(memory[:4], memory[3::-1])
+    np.testing.assert_array_equal(np.asarray(memory), np.arange(10.0))
+    blas.swap(memory[:4], memory[:4])
+    blas.swap(memory[:0], memory[:0])
+    np.testing.assert_array_equal(np.asarray(memory), np.arange(10.0))
+    blas.swap(memory[::2], memory[1::2])
+    np.testing.assert_array_equal(np.asarray(memory), [1, 0, 3, 2, 5, 4, 7, 6, 9, 8])
+    blas.swap(memory[:5], memory[9:4:-1])
+    np.testing.assert_array_equal(np.asarray(memory), [8, 9, 6, 7, 4, 5, 2, 3, 0, 1])
+
+
+def test_a_plan_for_two_outputs_does_not_serve_those_that_share_elements():
+    memory = np.arange(10.0)
+    blas.swap(memory[:4], memory[4:8])
+    with pytest.raises(ArgumentError, match="share memory"):
+        blas.swap(memory[:4], memory[2:6])
+
+
+def test_factors_are_not_read_if_alpha_is_zero():
+    bad = np.full((2, 2), np.nan)
+    stack, ones = np.full((3, 2, 2), np.nan), np.ones((2, 2))
+    np.testing.assert_array_equal(blas.gemm("N", "N", 0, bad, ones, 2, ones.copy()), 2 * ones)
+    np.testing.assert_array_equal(blas.gemm_ex("N", "N", 0, bad, ones, 2, ones.copy()), 2 * ones)
+    np.testing.assert_array_equal(blas.gemm_ex("N", "N", 0, bad, ones), 0 * ones)
+    found = blas.gemm_strided_batched("N", "N", 0, stack, ones, 2, np.ones((3, 2, 2)))
+    np.testing.assert_array_equal(found, np.full((3, 2, 2), 2.0))
+    found = blas.gemm_strided_batched("N", "N", 0, stack, ones, 0, stack.copy())
+    np.testing.assert_array_equal(found, np.zeros((3, 2, 2)))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "c8"])
+def test_numbers_beyond_float32_are_infinite(dtype):
+    x = np.ones(3, dtype)
+    np.testing.assert_array_equal(blas.axpy(1e300, x, x.copy()).real, np.full(3, np.inf))
+    np.testing.assert_array_equal(blas.scal(-1e300, x.copy()).real, np.full(3, -np.inf))
+
+
+def test_the_diagonal_may_be_told_by_numbers():
+    a = np.array([[2.0, 0], [1, 4]])
+    for unit, flag in ((False, 0), (True, 1), (True, np.int64(1))):
+        expected = blas.trsv("L", "N", unit, a, np.array([4.0, 8]))
+        np.testing.assert_array_equal(blas.trsv("L", "N", flag, a, np.array([4.0, 8])), expected)

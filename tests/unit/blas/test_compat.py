@@ -14,7 +14,7 @@ from pygpulib.blas.binding import (
     CuBLASError,
     cuBlas,
 )
-from pygpulib.errors import ArgumentError, DTypeError, ShapeError
+from pygpulib.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 
 A = np.arange(20.0).reshape(4, 5)
 B = np.arange(30.0).reshape(5, 6)
@@ -115,3 +115,32 @@ def test_what_cublas_would_refuse_has_its_status():
         "pointer_mode: the mode is 5\nexpected one of the library's constants "
         "(CUBLAS_STATUS_INVALID_VALUE)"
     )
+
+
+def test_numbers_for_real_arrays_are_real():
+    x = np.ones(2)
+    Blas().scal(2 + 0j, x)
+    assert x.tolist() == [2, 2]
+    with pytest.raises(ArgumentError) as caught:
+        Blas().scal(2j, x)
+    assert str(caught.value) == (
+        "scal: the argument alpha is 2j\nexpected a real number: the arrays are of dtype float64"
+    )
+    with pytest.raises(ArgumentError) as caught:
+        cuBlas().Dscal(2, 2j, cuda.to_device(x), 1)
+    assert str(caught.value) == (
+        "Dscal: the argument alpha is 2j\nexpected a real number: the function takes no other"
+    )
+
+
+def test_typed_functions_name_arguments_of_a_wrong_kind():
+    x = cuda.to_device(np.ones(2))
+    with pytest.raises(ArgumentTypeError) as caught:
+        cuBlas().Ddot(2, np.ones(2), 1, x, 1)
+    assert str(caught.value) == (
+        "Ddot: the argument x is a ndarray\nexpected an array in device memory\n"
+        "help: copy it there with cuda.to_device(...)"
+    )
+    with pytest.raises(ArgumentTypeError) as caught:
+        cuBlas().Ddot(2, x, 1.5, x, 1)
+    assert str(caught.value) == "Ddot: the argument incx is 1.5\nexpected an integer"
