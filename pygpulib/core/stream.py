@@ -361,7 +361,7 @@ def stream_handle(stream: StreamLike) -> int:
     if stream is None:
         return DEFAULT_STREAM
     if hasattr(stream, "__cuda_stream__"):
-        return int(stream.__cuda_stream__()[1])
+        return _foreign_handle(stream, stream.__cuda_stream__())
     try:
         return operator.index(stream)  # type: ignore[arg-type]
     except TypeError as cause:
@@ -369,4 +369,15 @@ def stream_handle(stream: StreamLike) -> int:
             f"the argument stream is {stream!r}",
             detail="expected a stream, 0 for the default stream, or an object with __cuda_stream__",
             help="create one with cuda.stream()",
+        ) from cause
+
+
+def _foreign_handle(stream: object, given: object) -> int:
+    try:
+        _version, number = given  # type: ignore[misc]
+        return int(number)  # type: ignore[has-type]
+    except (TypeError, ValueError) as cause:
+        raise ArgumentTypeError(
+            f"__cuda_stream__ of the argument stream, {type(stream).__name__}, gave {given!r}",
+            detail="expected a tuple of the version of that protocol and the stream's number",
         ) from cause

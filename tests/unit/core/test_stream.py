@@ -9,8 +9,11 @@ from pygpulib.errors import ArgumentTypeError, DeviceError, PyGpuLibWarning
 
 
 class Foreign:
+    def __init__(self, given=(0, 77)):
+        self.given = given
+
     def __cuda_stream__(self):
-        return (0, 77)
+        return self.given
 
 
 @pytest.mark.parametrize(
@@ -190,6 +193,15 @@ NOT_RECORDED = (
             "the argument stream is 's'\n"
             "expected a stream, 0 for the default stream, or an object with __cuda_stream__\n"
             "help: create one with cuda.stream()",
+        ),
+        *(
+            (
+                lambda given=given: streams.stream_handle(Foreign(given)),
+                ArgumentTypeError,
+                f"__cuda_stream__ of the argument stream, Foreign, gave {given!r}\n"
+                "expected a tuple of the version of that protocol and the stream's number",
+            )
+            for given in (77, "x", (0,), (0, None), (0, "x"), (0, 1, 2))
         ),
         (
             lambda: streams.external_stream(1.0),
