@@ -13,7 +13,7 @@ from pygpulib.core.driver import (
     LEGACY_DEFAULT_STREAM,
     PER_THREAD_DEFAULT_STREAM,
 )
-from pygpulib.errors import ArgumentTypeError, DeviceError, PyGpuLibWarning
+from pygpulib.errors import ArgumentError, ArgumentTypeError, DeviceError, PyGpuLibWarning
 
 if TYPE_CHECKING:
     import asyncio
@@ -315,7 +315,7 @@ def external_stream(ptr: object) -> Stream:
         raise ArgumentTypeError(
             f"the argument ptr is {ptr!r}", detail="ptr for external stream must be an int"
         )
-    return Stream(ptr, current_driver(), external=True)
+    return Stream(_checked(ptr), current_driver(), external=True)
 
 
 def default_stream() -> Stream:
@@ -363,21 +363,34 @@ def stream_handle(stream: StreamLike) -> int:
     if hasattr(stream, "__cuda_stream__"):
         return _foreign_handle(stream, stream.__cuda_stream__())
     try:
-        return operator.index(stream)  # type: ignore[arg-type]
+        number = operator.index(stream)  # type: ignore[arg-type]
     except TypeError as cause:
         raise ArgumentTypeError(
             f"the argument stream is {stream!r}",
             detail="expected a stream, 0 for the default stream, or an object with __cuda_stream__",
             help="create one with cuda.stream()",
         ) from cause
+    return _checked(number)
 
 
 def _foreign_handle(stream: object, given: object) -> int:
     try:
-        _version, number = given  # type: ignore[misc]
-        return int(number)  # type: ignore[has-type]
+        _version, numeral = given  # type: ignore[misc]
+        number = int(numeral)  # type: ignore[has-type]
     except (TypeError, ValueError) as cause:
         raise ArgumentTypeError(
             f"__cuda_stream__ of the argument stream, {type(stream).__name__}, gave {given!r}",
             detail="expected a tuple of the version of that protocol and the stream's number",
         ) from cause
+    return _checked(number)
+
+
+def _checked(number: int) -> int:
+    # Drivers take the number for an address, and look there.
+    if not 0 <= number < 1 << 64:
+        raise ArgumentError(
+            f"there is no stream of the number {number}",
+            detail="expected the number that a driver or another library gave to a stream",
+            help="0 is the default stream; cuda.stream() makes another one",
+        )
+    return number

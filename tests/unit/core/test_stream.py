@@ -5,7 +5,7 @@ import pytest
 from pygpulib.core import stream as streams
 from pygpulib.core.device import use_driver
 from pygpulib.core.driver_null import NullDriver
-from pygpulib.errors import ArgumentTypeError, DeviceError, PyGpuLibWarning
+from pygpulib.errors import ArgumentError, ArgumentTypeError, DeviceError, PyGpuLibWarning
 
 
 class Foreign:
@@ -178,6 +178,11 @@ NOT_TIMED = (
     "elapsed_time() was asked of an event that does not note the time\n"
     "help: create it with cuda.event(timing=True)"
 )
+NO_STREAM = (
+    "there is no stream of the number -1\n"
+    "expected the number that a driver or another library gave to a stream\n"
+    "help: 0 is the default stream; cuda.stream() makes another one"
+)
 NOT_RECORDED = (
     "elapsed_time() was asked of an event that was never recorded\n"
     "help: call event.record(stream) first"
@@ -193,6 +198,19 @@ NOT_RECORDED = (
             "the argument stream is 's'\n"
             "expected a stream, 0 for the default stream, or an object with __cuda_stream__\n"
             "help: create one with cuda.stream()",
+        ),
+        *(
+            (call, ArgumentError, NO_STREAM)
+            for call in (
+                lambda: streams.stream_handle(-1),
+                lambda: streams.stream_handle(Foreign((0, -1))),
+                lambda: streams.external_stream(-1),
+            )
+        ),
+        (
+            lambda: streams.stream_handle(1 << 64),
+            ArgumentError,
+            NO_STREAM.replace("-1", "18446744073709551616"),
         ),
         *(
             (
