@@ -53,6 +53,7 @@ _REPLAYED = (
     make_request(Distribution.POISSON, "uint32", _POISSON_BY_NORMALS),
 )
 _REPLAY_SIZE = 1 << 22
+_MAX_EVENTS = 1 << 14
 
 _THREADS = 256
 _MAX_BLOCKS = 1024
@@ -73,7 +74,8 @@ class CurandEngine(BaseEngine):
     Notes
     -----
     The library does not tell the state of its generators. What was asked since the last offset is
-    therefore noted, and :meth:`set_state` asks for it once more.
+    therefore noted, and :meth:`set_state` asks for it once more. Programs that never set an offset
+    must not fill the memory with notes, so these end after some thousands.
     """
 
     fills_host_memory = False
@@ -85,6 +87,7 @@ class CurandEngine(BaseEngine):
         self._driver = cast("CudaDriver", self._device.driver)
         self._stream = 0
         self._history: list[tuple[int, int, int]] = []
+        self._has_forgotten = False
         context = self._driver.contexts.current()
         self._handle = ctypes.c_void_p()
         self._library.curandCreateGenerator(ctypes.byref(self._handle), int(kind))
@@ -108,7 +111,8 @@ class CurandEngine(BaseEngine):
         """Go to a position."""
         super().set_offset(offset)
         # Only what was set counts from here on.
-        self._history = [each for each in self._history if each[0] not in (_FILL, _OFFSET)]
+        self._keep_settings()
+        self._has_forgotten = False
         self._tell(_OFFSET, self.offset)
 
     def set_ordering(self, ordering: Ordering) -> None:
@@ -131,7 +135,7 @@ class CurandEngine(BaseEngine):
         }[what]
         with self._queueing(self._stream):
             getattr(self._library, name)(self._handle, value)
-        self._history.append((what, value, 0))
+        self._append((what, value, 0))
 
     def _restart(self, *, keep_position: bool) -> None:
         """Leave it to the library."""
@@ -211,11 +215,36 @@ class CurandEngine(BaseEngine):
         last = self._history[-1] if self._history else (-1, 0, 0)
         if last[:2] == (_FILL, index):
             self._history[-1] = (_FILL, index, last[2] + size)
-        else:
-            self._history.append((_FILL, index, size))
+        elif not self._has_forgotten:
+            self._append((_FILL, index, size))
+
+    def _append(self, event: tuple[int, int, int]) -> None:
+        if len(self._history) >= _MAX_EVENTS:
+            self._has_forgotten |= any(what == _FILL for what, _, _ in self._history)
+            self._keep_settings()
+        if not (self._has_forgotten and event[0] == _FILL):
+            self._history.append(event)
+
+    def _keep_settings(self) -> None:
+        """Forget all but the last setting of each kind."""
+        settings = {each[0]: each for each in self._history if each[0] not in (_FILL, _OFFSET)}
+        self._history = list(settings.values())
 
     def get_state(self) -> EngineState:
-        """Return the state, to go on from later or elsewhere."""
+        """Return the state, to go on from later or elsewhere.
+
+        Raises
+        ------
+        ArgumentError
+            If too much was asked for by turns.
+        """
+        if self._has_forgotten:
+            raise ArgumentError(
+                f"the state of a generator {self.rules.name} is not known any more",
+                detail=f"by turns, more than {_MAX_EVENTS} times something else was asked of it "
+                "since its offset was set",
+                help="set its offset now and then, or use rand.Generator, whose state is short",
+            )
         return self._state(tuple(number for event in self._history for number in event))
 
     def set_state(self, state: EngineState) -> None:

@@ -109,6 +109,24 @@ def test_a_state_is_gone_on_from(curand, kind):
         assert np.array_equal(draw(other, request, 9), numbers)
 
 
+def test_notes_for_the_state_do_not_grow_without_end(curand, monkeypatch):
+    monkeypatch.setattr(cuda, "_MAX_EVENTS", 6)
+    engine = create(Kind.XORWOW)
+    for seed in range(20):
+        engine.set_seed(seed)
+    assert len(engine.get_state().position) <= 3 * 6
+    for _ in range(10):
+        draw(engine, UNIFORM, 2)
+        draw(engine, NORMAL, 2)
+    with pytest.raises(ArgumentError, match="XORWOW is not known any more\nby turns, more than 6"):
+        engine.get_state()
+    engine.set_offset(3)
+    other = create(Kind.XORWOW)
+    other.set_state(engine.get_state())
+    assert other.seed == 19
+    assert np.array_equal(draw(other, UNIFORM, 5), draw(engine, UNIFORM, 5))
+
+
 def test_generators_can_be_copied_and_pickled(curand):
     generator = PRNG(PRNG.PHILOX4_32_10, seed=4, stream=create_stream())
     numbers = device_array(7, np.float32)
