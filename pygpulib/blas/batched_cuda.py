@@ -77,6 +77,9 @@ class CudaBatched:
         if output.is_flipped:
             first, second, rows, columns = second, first, columns, rows
         numbers = [self._host_number(each, c.dtype) for each in (alpha, beta)]
+        if not numbers[0]:
+            # Then factors are not read, whatever they hold.
+            inner = 0
         self._call(
             "gemmStridedBatched",
             c.dtype,

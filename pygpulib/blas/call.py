@@ -237,7 +237,7 @@ class Call:
         return result
 
 
-def check_apart(call: Call) -> None:
+def check_apart(routine: Routine, arrays: dict[str, GivenArray]) -> None:
     """Complain about two outputs with elements in common.
 
     Raises
@@ -245,17 +245,21 @@ def check_apart(call: Call) -> None:
     ArgumentError
         If the result would depend on the order in which elements are written.
     """
-    first, second = [operand.name for operand in call.routine.outputs]
-    x, y = call.array(first), call.array(second)
-    place, other = call.engine.address(x), call.engine.address(y)
-    if call.routine.name == "swap" and (place, x.strides) == (other, y.strides):
+    first, second = [operand.name for operand in routine.outputs]
+    x, y = arrays[first], arrays[second]
+    place, other = _address(x), _address(y)
+    if routine.name == "swap" and (place, x.strides) == (other, y.strides):
         return
     if share_elements((place, x.strides[0]), (other, y.strides[0]), x.shape[0], x.itemsize):
         raise ArgumentError(
-            f"{call.routine.name}: the arguments {first} and {second} share memory",
+            f"{routine.name}: the arguments {first} and {second} share memory",
             detail="the routine writes to both, and the result would depend on the order",
             help="give a copy of one of them",
         )
+
+
+def _address(array: GivenArray) -> int:
+    return array.ctypes.data if isinstance(array, np.ndarray) else array.address
 
 
 def check_writable(routine: str, name: str, array: GivenArray) -> None:

@@ -267,7 +267,9 @@ class CudaEngine:
             if value.dtype == element:
                 return DeviceNumber(value)
             value = value.item()
-        return np.array(value, element)
+        # What is too large for float32 is infinite.
+        with np.errstate(over="ignore"):
+            return np.array(value, element)
 
     def multiply_mixed(
         self, product: Product, a: ndarray, b: ndarray, c: ndarray, stream: int

@@ -195,9 +195,9 @@ def execute(
             detail="expected at least one: an empty vector has no largest or smallest element",
         )
     if len(routine.outputs) > 1:
-        check_apart(call)
+        check_apart(routine, arrays)
     result = None
-    if _is_empty_product(routine, arrays):
+    if _is_empty_product(routine, arrays, values):
         if values["beta"] is not None:
             output = routine.outputs[0]
             engine.scale(call.array(output.name), values["beta"], stream)
@@ -211,16 +211,20 @@ def execute(
     return result
 
 
-def _is_empty_product(routine: Routine, arrays: dict[str, GivenArray]) -> bool:
-    """Return whether the routine adds up products of which there are none.
+def _is_empty_product(
+    routine: Routine, arrays: dict[str, GivenArray], values: dict[str, Any]
+) -> bool:
+    """Return whether the routine adds up products of which there are none, or all are nothing.
 
-    BLAS's own rules differ from one routine to the other then; here beta is always applied.
+    BLAS's own rules differ from one routine to the other then; here beta is always applied, and
+    factors are not read if alpha is the number zero.
     """
     if routine.family not in ("gemm", "gemv") and routine.name != "gbmv":
         return False
     output = arrays[routine.outputs[0].name]
     sources = [arrays[each.name] for each in routine.operands if not each.is_output]
-    return bool(output.size) and not all(array.size for array in sources)
+    is_nothing = not isinstance(values["alpha"], ndarray) and not values["alpha"]
+    return bool(output.size) and (is_nothing or not all(array.size for array in sources))
 
 
 def read_scalars(

@@ -97,6 +97,9 @@ def multiply_mixed(
     if is_flipped:
         m, n, first, second = n, m, second, first
     numbers = [_number(each, product.compute) for each in (product.alpha, product.beta)]
+    if not numbers[0]:
+        # Then factors are not read, whatever they hold.
+        k = 0
     arguments: list[Any] = [
         first[1],
         second[1],
