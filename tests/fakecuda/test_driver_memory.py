@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from unittest import mock
 
 import numpy as np
 import pytest
 
 from pygpulib import cuda
 from pygpulib.core.driver_cuda import CudaDriver, contexts, retirement
+from pygpulib.core.driver_cuda.pools import StreamOrderedPool
 from pygpulib.core.memory import Buffer
 from pygpulib.errors import ArgumentError, DeviceError, DeviceMemoryError, PyGpuLibWarning
 from tests.fakecuda.client import Client
@@ -318,6 +320,20 @@ def test_a_failure_to_give_back_is_a_warning(fake_driver, pool_driver):
     fake_driver.fail("cuMemFreeAsync", Code.UNKNOWN)
     with pytest.warns(PyGpuLibWarning, match=r"could not free device memory.*CUDA_ERROR_UNKNOWN"):
         del array
+
+
+def test_memory_that_another_thread_takes_at_once_is_still_known():
+    library = mock.Mock()
+    library.cuMemAllocFromPoolAsync = lambda place, *_: setattr(place._obj, "value", 4096)
+    pool = StreamOrderedPool(library, 0, mock.Mock(), 0)
+    address = pool.allocate(8, 0)
+    # The driver has one address, which is taken as soon as it is free.
+    library.cuMemFreeAsync = lambda *_: pool.allocate(8, 0)
+    pool.free(address)
+    assert pool.owns(address)
+    library.cuMemFreeAsync = lambda *_: None
+    pool.free(address)
+    assert not pool.owns(address)
 
 
 def test_a_forked_child_gives_nothing_back(fake_driver, pool_driver, monkeypatch):

@@ -125,9 +125,13 @@ class StreamOrderedPool(_Pool):
 
     def free(self, address: int) -> None:
         """Take memory back once all that was queued so far is done."""
-        stream = self._pending.find_order(self._homes[address])
-        self._library.cuMemFreeAsync(address, stream)
-        del self._homes[address]
+        # Another thread may be given the address as soon as it is free.
+        home = self._homes.pop(address)
+        try:
+            self._library.cuMemFreeAsync(address, self._pending.find_order(home))
+        except DeviceError:
+            self._homes[address] = home
+            raise
 
     def owns(self, address: int) -> bool:
         """Return whether memory came from here."""
