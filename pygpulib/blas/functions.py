@@ -79,9 +79,9 @@ def run(routine: Routine, given: dict[str, Any], stream: StreamLike) -> Any:  # 
     object
         The output, a tuple of outputs, or the number that the routine returns.
     """
-    key, handle = key_of(routine, given), stream_handle(stream)
-    plan = _PLANS.find(key)
-    found = None if plan is None else plan.run(current_engine(), given, handle)
+    key, handle, engine = key_of(routine, given), stream_handle(stream), current_engine()
+    plan = _PLANS.find(key, engine)
+    found = None if plan is None else plan.run(engine, given, handle)
     if found is None:
         dtype, result, outputs = _run_anew(routine, given, handle, key)
     else:

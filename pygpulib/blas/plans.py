@@ -238,13 +238,16 @@ def _native(array: GivenArray) -> object:
 
 
 class Plans:
-    """The plans of this process."""
+    """The plans of this process, for one engine: another one may need copies of the arrays."""
 
     def __init__(self) -> None:
         self._plans: dict[Key, Plan] = {}
+        self._engine: Engine | None = None
 
-    def find(self, key: Key | None) -> Plan | None:
+    def find(self, key: Key | None, engine: Engine) -> Plan | None:
         """Return the plan for a key."""
+        if engine is not self._engine:
+            self._plans, self._engine = {}, engine
         return None if key is None else self._plans.get(key)
 
     def add(self, key: Key | None, plan: Plan | None) -> None:

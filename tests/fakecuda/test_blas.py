@@ -12,6 +12,8 @@ from pygpulib import blas, cuda
 from pygpulib.blas.mixed import COMBINATIONS
 from pygpulib.blas.routines import ROUTINES, Form
 from pygpulib.core.dtypes import storage_dtype
+from tests.fakecuda.devices import cuda_in_use
+from tests.fakecuda.driver import FakeCuda
 from tests.helpers.blas_cases import (
     MARK,
     MATRIX_LAYOUTS,
@@ -25,7 +27,7 @@ from tests.helpers.blas_cases import (
     tolerance,
 )
 from tests.helpers.blas_reference import number, outputs
-from tests.helpers.cublas_fake import replace_cublas
+from tests.helpers.cublas_fake import cublas_in_use, replace_cublas
 
 
 @pytest.fixture
@@ -175,3 +177,13 @@ def test_elements_are_finished_on_the_device(library, activation):
         "gelu": 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),
     }[activation]
     np.testing.assert_allclose(got.copy_to_host(), expected, rtol=2e-3, atol=1e-3)
+
+
+def test_plans_of_the_processor_are_not_used_on_a_gpu():
+    x = np.ones(5)
+    for _ in range(2):
+        blas.scal(2.0, x)
+    with FakeCuda() as fake, cuda_in_use(fake), cublas_in_use(fake):
+        for _ in range(2):
+            blas.scal(2.0, x)
+    np.testing.assert_array_equal(x, np.full(5, 16.0))
