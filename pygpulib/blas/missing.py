@@ -110,7 +110,10 @@ def _product_of_triangle(routine: Routine, letter: str) -> Entry:
         a = _stored(values, "A", "trans", shape, dtype)
         b = _stored(values, "B", "trans", shape, dtype)
         output = host_matrix(values["C"], values["n"], values["n"], values["ldc"], dtype)
-        made = values["alpha"] * (a @ (b.T.conj() if is_hermitian else b.T))
+        if values["alpha"]:
+            made = values["alpha"] * (a @ (b.T.conj() if is_hermitian else b.T))
+        else:
+            made = np.zeros(output.shape, dtype)
         if values["beta"]:
             made += values["beta"] * output
         if is_hermitian:
@@ -127,6 +130,8 @@ def _syr2(_routine: Routine, letter: str) -> Entry | None:
     dtype = DTYPES[letter]
 
     def call(values: dict[str, Any]) -> None:
+        if not values["alpha"]:
+            return
         count = values["n"]
         output = host_matrix(values["A"], count, count, values["lda"], dtype)
         x = host_vector(values["x"], count, values["incx"], dtype)

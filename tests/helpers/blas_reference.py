@@ -109,6 +109,9 @@ def _solve(matrix, right):
 def _rank_one(name, a):
     x, y = a.get("x"), a.get("y")
     alpha = a["alpha"]
+    if not alpha:
+        # By BLAS's book, factors are not read then.
+        return np.zeros((len(x), len(x if y is None else y)), x.dtype)
     if name in ("ger", "geru"):
         return alpha * np.outer(x, y)
     if name == "gerc":
@@ -127,6 +130,8 @@ def _rank_k(name, a):
     letter, alpha = a["trans"], a["alpha"]
     x = op(letter, a["A"])
     y = op(letter, a["B"]) if "B" in a else x
+    if not alpha:
+        return np.zeros((len(x), len(x)), x.dtype)
     other = np.conj if name.startswith("he") else np.array
     product = alpha * (x @ other(y).T)
     if name.endswith("2k"):

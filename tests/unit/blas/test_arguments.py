@@ -554,3 +554,13 @@ def test_the_diagonal_may_be_told_by_numbers():
     for unit, flag in ((False, 0), (True, 1), (True, np.int64(1))):
         expected = blas.trsv("L", "N", unit, a, np.array([4.0, 8]))
         np.testing.assert_array_equal(blas.trsv("L", "N", flag, a, np.array([4.0, 8])), expected)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "c16"])
+def test_factors_of_triangles_are_not_read_if_alpha_is_zero(dtype):
+    bad, ones = np.full((2, 2), np.nan, dtype), np.ones((2, 2), dtype)
+    for routine in (blas.syrk, blas.syrkx, blas.syr2k):
+        factors = [bad] if routine is blas.syrk else [bad, bad]
+        got = routine("L", "N", 0, *factors, 2, ones.copy())
+        np.testing.assert_array_equal(got, [[2, 1], [2, 2]])
+    np.testing.assert_array_equal(blas.syr2("L", 0, bad[0], bad[0], ones.copy()), ones)
