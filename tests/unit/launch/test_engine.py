@@ -157,3 +157,33 @@ def test_compiling_in_many_threads():
     for thread in threads:
         thread.join()
     assert found == {value: float(value) for value in range(8)}
+
+
+def test_code_and_constants_are_loaded_together_whatever_else_is_mapped():
+    program = """
+import mmap
+from pygpulib.jit.backends.cpu import engine
+from pygpulib.jit.backends.cpu.target import host_target
+import ctypes
+
+kept = []
+for number in range(24):
+    size = (1, 60_000)[number % 2]
+    text = f'''
+@table = internal constant [{size} x double] [double {number}.0{", double 1.0" * (size - 1)}]
+define double @read(i64 %i) {{
+  %place = getelementptr double, ptr @table, i64 %i
+  %number = load double, ptr %place
+  ret double %number
+}}'''
+    address = engine.load(engine.assemble(text, host_target()), "read")
+    assert ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_int64)(address)(0) == number
+    # Addresses only: nothing is written there.
+    kept.append(mmap.mmap(-1, (1 << 33, 1 << 16, 1 << 20)[number % 3], prot=mmap.PROT_READ))
+    if number % 4 == 3:
+        kept.pop(number % len(kept)).close()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=False, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")

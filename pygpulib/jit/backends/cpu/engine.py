@@ -164,7 +164,9 @@ def _linker_once() -> llvm.LLJIT:
             # Not under this name: musl has the functions in libc, which is loaded.
             continue
         break
-    linker = llvm.create_lljit_compiler()
+    # LLVM's older linker asks for code and constants one by one, and where a program has mapped
+    # much memory they can come to lie too far apart for the code that it links.
+    linker = llvm.create_lljit_compiler(use_jit_link=True)
     _keep_forever(linker)
     return linker
 
