@@ -21,15 +21,34 @@ array([6.])
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
-from pygpulib.errors import ArgumentError, ArgumentTypeError
-from pygpulib.jit import extensions
+from pygpulib.errors import ArgumentError, ArgumentTypeError, UnsupportedFeatureError
+from pygpulib.jit import extensions, models
 from pygpulib.jit.extensions import Overload
+from pygpulib.jit.types import Type
 
-__all__ = ["overload", "overload_attribute", "overload_method", "register_jitable"]
+__all__ = [
+    "intrinsic",
+    "lower",
+    "lower_builtin",
+    "lower_getattr",
+    "make_attribute_wrapper",
+    "models",
+    "overload",
+    "overload_attribute",
+    "overload_method",
+    "register_jitable",
+    "register_model",
+    "type_callable",
+    "typeof_impl",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
+M = TypeVar("M", bound=type[models.StructModel])
+
+typeof_impl = models.TypeRules()
+"""``@typeof_impl.register(cls)`` says which type the values of a class have."""
 
 _TARGETS = ("generic", "gpu", "cuda")
 
@@ -161,3 +180,144 @@ def register_jitable(*args: object, **options: object) -> Any:  # noqa: ANN401
     if args or unknown:
         raise ArgumentTypeError(f"register_jitable does not take {(*args, *unknown)[0]!r}")
     return extensions.add_jitable
+
+
+# ---------------------------------------------------------------------------- types of programs
+
+
+def _check_class_of_types(cls: object) -> None:
+    if not (isinstance(cls, type) and issubclass(cls, Type)):
+        raise ArgumentTypeError(f"{cls!r} is no class of types", detail="expected a types.Type")
+
+
+def register_model(typeclass: type[Type]) -> Callable[[M], M]:
+    """Say what values of a type consist of; a decorator.
+
+    Parameters
+    ----------
+    typeclass : class of types
+        A class derived from ``types.Type``.
+
+    Returns
+    -------
+    decorator
+        For a class derived from ``models.StructModel``.
+    """
+    _check_class_of_types(typeclass)
+
+    def decorate(model: M) -> M:
+        if not (isinstance(model, type) and issubclass(model, models.StructModel)):
+            raise ArgumentTypeError(
+                f"{model!r} cannot be the model of {typeclass.__name__}",
+                detail="expected a class derived from models.StructModel",
+            )
+        models.add_model(typeclass, model)
+        return model
+
+    return decorate
+
+
+def make_attribute_wrapper(
+    typeclass: type[Type], struct_attr: str, python_attr: str, target: str = "cuda"
+) -> None:
+    """Let kernels see a member of a type as an attribute.
+
+    Parameters
+    ----------
+    typeclass : class of types
+        The class of the type.
+    struct_attr, python_attr : str
+        Names of the member and of the attribute.
+    target : str
+        As in `overload`.
+    """
+    _check_class_of_types(typeclass)
+    if target not in _TARGETS:
+        raise ArgumentError(
+            f"the target of an attribute is {target!r}", detail=f"expected one of {_TARGETS}"
+        )
+    models.add_attribute(typeclass, struct_attr, python_attr)
+
+
+def type_callable(func: object) -> Callable[[F], F]:
+    """Say which type calling a class gives; a decorator.
+
+    If the parameters have the names of the type's members, these are what the call makes the
+    value of. An overload of the class comes before.
+
+    Parameters
+    ----------
+    func : class
+        What kernels call.
+
+    Returns
+    -------
+    decorator
+        For a function of a context, which is None here. It returns a function from the types of
+        the arguments to the type made, None if these types are not for it.
+    """
+    if not isinstance(func, type):
+        raise ArgumentTypeError(
+            f"type_callable does not take {func!r}",
+            detail="expected a class",
+            help="say what calls of functions mean with overload",
+        )
+
+    def decorate(make: F) -> F:
+        models.add_typer(func, make)
+        return make
+
+    return decorate
+
+
+def lower(func: object, *argtypes: object) -> NoReturn:  # noqa: ARG001
+    """Fail: there is no builder of LLVM's instructions here, and overloads take its place.
+
+    Parameters
+    ----------
+    func : object
+        What kernels call.
+    *argtypes
+        Types of the arguments.
+    """
+    name = getattr(func, "__name__", func)
+    raise UnsupportedFeatureError(
+        f"lower cannot say what {name} means in kernels: there is no LLVM builder to write it with",
+        help=f"write it in Python, with @overload({name}); a class whose parameters are the "
+        "members of its model needs only type_callable",
+    )
+
+
+lower_builtin = lower
+
+
+def lower_getattr(ty: object, attr: str) -> NoReturn:
+    """Fail: there is no builder of LLVM's instructions here, and overloads take its place.
+
+    Parameters
+    ----------
+    ty : type or class of types
+        What has the attribute.
+    attr : str
+        Its name.
+    """
+    raise UnsupportedFeatureError(
+        f"lower_getattr cannot say what the attribute {attr!r} of {ty} is: there is no LLVM "
+        "builder to write it with",
+        help=f"write @overload_attribute(..., {attr!r}), or make_attribute_wrapper for a member",
+    )
+
+
+def intrinsic(*args: object, **options: object) -> NoReturn:  # noqa: ARG001
+    """Fail: there is no builder of LLVM's instructions here, and overloads take its place.
+
+    Parameters
+    ----------
+    *args, **options
+        The function, or numba's options.
+    """
+    name = getattr(args[0], "__name__", "a function") if args else "a function"
+    raise UnsupportedFeatureError(
+        f"intrinsic cannot make {name} part of kernels: there is no LLVM builder to write it with",
+        help="write the function in Python, with @overload or @cuda.jit(device=True)",
+    )

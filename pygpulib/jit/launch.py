@@ -18,7 +18,7 @@ from pygpulib.core.device import current_device, current_driver, selected_ordina
 from pygpulib.core.driver import LaunchShape
 from pygpulib.core.stream import stream_handle
 from pygpulib.errors import LaunchError, LaunchTypeError, PerformanceWarning
-from pygpulib.jit import types
+from pygpulib.jit import models, types
 from pygpulib.jit.backends.protocol import HEADER_WORDS
 from pygpulib.jit.ir.small_floats import narrow
 from pygpulib.jit.signature import address_of_record
@@ -211,7 +211,13 @@ def _words(type_: types.Type, value: object) -> Iterator[int]:
             yield value is not None
             yield from [0] * len(inner.flat()) if value is None else _words(inner, value)
         case _:
-            raise AssertionError(type_)
+            assert isinstance(value, tuple)
+            yield from _member_words(models.members_of(type_), value)
+
+
+def _member_words(members: models.Members, values: tuple[object, ...]) -> Iterator[int]:
+    for (_, member), value in zip(members, values, strict=True):
+        yield from _words(member, value)
 
 
 def _address(value: object) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum, Flag
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -15,8 +15,9 @@ from pygpulib.core.array import ndarray
 from pygpulib.core.dtypes import DType
 from pygpulib.core.mapped import MappedArray
 from pygpulib.errors import DTypeError, LaunchTypeError, PyGpuLibError
-from pygpulib.jit import types
+from pygpulib.jit import models, types
 from pygpulib.jit.elements import Element, RecordLayout, TimeLayout, element_of
+from pygpulib.jit.overloads import find_conversion
 from pygpulib.jit.transfers import HostArgument
 
 _DLPACK_HOST = 1
@@ -259,6 +260,9 @@ def _interpret_other(value: object, where: _Place) -> Argument:
     """Interpret what is recognized by what it derives from or offers."""
     if isinstance(value, HostArgument):
         return interpret(value.prepare(), *where)
+    made = models.type_of_object(value)
+    if made is not None:
+        return Argument(made, tuple(_members(made, value, where)))
     if isinstance(value, type | np.dtype | types.ScalarType):
         return Argument(_type_of_class(value, where), value)
     if isinstance(value, Enum) and not isinstance(value, Flag):
@@ -298,6 +302,24 @@ def _type_of_number(value: np.generic, where: _Place) -> types.Type:
             f"{where} is a NumPy scalar of dtype {value.dtype}, which kernels do not take",
             help=_CONVERSIONS.get(value.dtype.kind, "pass a number, or an array with one element"),
         ) from cause
+
+
+def _members(type_: types.Type, value: object, where: _Place) -> Iterator[object]:
+    """Yield the members of a value of a type made by a program: its attributes of these names."""
+    for name, member in models.members_of(type_):
+        if not hasattr(value, name):
+            raise LaunchTypeError(
+                f"{where} is a {type_} without the attribute {name!r}",
+                detail="the members of its model are read from attributes of the same names",
+                help=f"give {type(value).__name__} such an attribute, a property for example",
+            )
+        found = interpret(getattr(value, name), f"{where.name}.{name}", where.position)
+        if find_conversion(found.type, member) is None:
+            raise LaunchTypeError(
+                f"{where} is a {type_} whose member {name!r} is of type {found.type}",
+                detail=f"expected {member}, as the model says",
+            )
+        yield found.value
 
 
 def _share(value: object, where: _Place) -> object:

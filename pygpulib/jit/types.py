@@ -38,9 +38,28 @@ class Type:
         """
         self.__dict__["name"] = name
 
+    @property
+    def key(self) -> object:
+        """What tells types of one class apart."""
+        return self.__dict__.get("name", "")
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.key))
+
+    def __str__(self) -> str:
+        return self.__dict__.get("name") or type(self).__name__
+
+    def __repr__(self) -> str:
+        return str(self)
+
     def flat(self) -> tuple[ir.Type, ...]:
         """Return the types of the IR values that make up one value of this type."""
-        raise NotImplementedError
+        from pygpulib.jit.models import members_of  # imports this module
+
+        return tuple(part for _, member in members_of(self) for part in member.flat())
 
     def __call__(self, *arguments: Any) -> Any:  # noqa: ANN401 - types or numbers
         """Return a signature; scalar types also convert a number."""

@@ -22,6 +22,7 @@ from pygpulib.jit.frontend import (
     inline,
     literals,
     optionals,
+    structs,
     tuples,
     vectors,
 )
@@ -163,6 +164,11 @@ def _binary_other(
         result = vectors.binary(ctx, operator, left, right, node)
         if result is not None:
             return result
+    found = structs.apply(
+        ctx, structs.FUNCTIONS[operator], f"the operator {SYMBOLS[operator]}", pair, node
+    )
+    if found is not None:
+        return found
     _fail_binary(ctx, operator, left, right, node)
 
 
@@ -374,7 +380,10 @@ def unary(ctx: Context, operator: type[ast.unaryop], operand: Operand, node: ast
         case Vector():
             return vectors.each(ctx, operand, lambda item: unary(ctx, operator, item, node))
         case _:
-            pass
+            title = f"the operator {SYMBOLS[operator]}"
+            found = structs.apply(ctx, structs.FUNCTIONS[operator], title, (operand,), node)
+            if found is not None:
+                return found
     ctx.fail(
         KernelTypeError,
         f"the operator {SYMBOLS[operator]} does not take {inference.describe(operand)}",

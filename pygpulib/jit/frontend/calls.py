@@ -38,6 +38,7 @@ from pygpulib.jit.frontend import (
     pointers,
     reductions,
     reflection,
+    structs,
     synchronization,
     traversal,
     tuples,
@@ -189,9 +190,9 @@ def _call_object(
     if isinstance(ufunc, np.ufunc) and is_of_arrays:
         return _apply_to_arrays(ctx, ufunc, args, kwargs, node)
     handler = find_handler(value)
-    if handler is not None:
-        return handler(ctx, args, kwargs, node)
     overloads = extensions.find_function(value)
+    if handler is not None and not (overloads and structs.are_involved(args)):
+        return handler(ctx, args, kwargs, node)
     if overloads:
         return overloading.call(ctx, function_name(value), overloads, args, kwargs, node)
     if find_intrinsic(value) is not None:
@@ -248,7 +249,7 @@ def _construct(
         return enums.find(ctx, cls, args[0], node)
     if tuples.is_namedtuple_class(cls):
         return _construct_namedtuple(ctx, cls, args, kwargs, node)
-    return None
+    return structs.construct(ctx, cls, args, kwargs, node)
 
 
 def device_function(value: object) -> Callable[..., object] | None:

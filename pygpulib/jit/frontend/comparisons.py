@@ -19,6 +19,7 @@ from pygpulib.jit.frontend import (
     inference,
     literals,
     optionals,
+    structs,
 )
 from pygpulib.jit.frontend.context import Context
 from pygpulib.jit.frontend.values import (
@@ -136,15 +137,22 @@ def truth(ctx: Context, operand: Operand, node: ast.AST) -> Number:
             number = optionals.plain(ctx, operand)
             return boolean(ctx, True) if number is operand else truth(ctx, number, node)
         case _:
-            advice = "compare it with something"
-            if isinstance(operand, Array):
-                advice = "index the array, or test its size"
-            ctx.fail(
-                KernelTypeError,
-                f"{inference.describe(operand)} has no truth value",
-                node,
-                help=advice,
-            )
+            return _truth_of_other(ctx, operand, node)
+
+
+def _truth_of_other(ctx: Context, operand: Operand, node: ast.AST) -> Number:
+    own = structs.apply(ctx, bool, "bool", (operand,), node)
+    if own is not None and not structs.are_involved((own,)):
+        return truth(ctx, own, node)
+    advice = "compare it with something"
+    if isinstance(operand, Array):
+        advice = "index the array, or test its size"
+    ctx.fail(
+        KernelTypeError,
+        f"{inference.describe(operand)} has no truth value",
+        node,
+        help=advice,
+    )
 
 
 # ------------------------------------------------------------------------------------ comparisons
@@ -173,6 +181,8 @@ def compare(
         return _identical(ctx, left, right, node)
     if operator is ast.In:
         return _contains(ctx, left, right, node)
+    if structs.are_involved((left, right)):
+        return _structs(ctx, operator, left, right, node)
     match left, right:
         case Number(), Number():
             return numbers(ctx, operator, left, right)
@@ -186,6 +196,19 @@ def compare(
             return datetimes.compare(ctx, operator, left, right, node)
         case _:
             return _equality(ctx, operator, left, right, node)
+
+
+def _structs(
+    ctx: Context, operator: _Comparison, left: Operand, right: Operand, node: ast.AST
+) -> Number:
+    """Compare operands of which one is of a type made by a program, as overloads say."""
+    title = f"the comparison {SYMBOLS[operator]}"
+    result = structs.apply(ctx, structs.FUNCTIONS[operator], title, (left, right), node)
+    if result is not None:
+        return truth(ctx, result, node)
+    if not (isinstance(left, Maybe | NoneValue) or isinstance(right, Maybe | NoneValue)):
+        _fail(ctx, operator, left, right, node)
+    return _equality(ctx, operator, left, right, node)
 
 
 def _equality(
@@ -349,7 +372,11 @@ def _contains(ctx: Context, item: Operand, container: Operand, node: ast.AST) ->
         case Range() if isinstance(item, Number):
             return _range_contains(ctx, item, container, node)
         case _:
-            _fail(ctx, ast.In, item, container, node)
+            title = "the comparison in"
+            found = structs.apply(ctx, python_operator.contains, title, (container, item), node)
+            if found is None:
+                _fail(ctx, ast.In, item, container, node)
+            return truth(ctx, found, node)
 
 
 def _range_contains(ctx: Context, item: Number, container: Range, node: ast.AST) -> Number:

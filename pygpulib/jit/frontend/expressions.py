@@ -30,6 +30,7 @@ from pygpulib.jit.frontend import (
     pointers,
     records,
     scope,
+    structs,
     tuples,
     unsupported,
 )
@@ -45,6 +46,7 @@ from pygpulib.jit.frontend.values import (
     Operand,
     Record,
     Slice,
+    Struct,
     Text,
     Tuple,
 )
@@ -159,7 +161,7 @@ def from_python(ctx: Context, value: object, name: str, node: ast.AST) -> Operan
         case SpecialRegister(register=register):
             return read_register(ctx, register)
         case _:
-            return Object(value)
+            return structs.from_python(ctx, value, name, node) or Object(value)
 
 
 def _python_number(ctx: Context, value: complex, node: ast.AST) -> Operand:
@@ -242,6 +244,8 @@ def subscript(ctx: Context, operand: Operand, index: Operand, node: ast.AST) -> 
             return records.subscript(ctx, operand, index, node)
         case Tuple():
             return tuples.subscript(ctx, operand, index, node)
+        case Struct():
+            return structs.subscript(ctx, operand, index, node)
         case Object(value) if isinstance(value, type) and issubclass(value, Enum):
             if isinstance(index, Text) and index.text in value.__members__:
                 return from_python(ctx, value[index.text], index.text, node)

@@ -21,6 +21,7 @@ from pygpulib.jit.frontend import (
     records,
     reductions,
     shapes,
+    structs,
     tuples,
     vectors,
     views,
@@ -37,6 +38,7 @@ from pygpulib.jit.frontend.values import (
     Object,
     Operand,
     Record,
+    Struct,
     Time,
     Tuple,
     Vector,
@@ -66,7 +68,7 @@ def _own_attribute(ctx: Context, operand: Operand, name: str, node: ast.AST) -> 
             return arrays.attribute(ctx, operand, name, node)
         case Tuple():
             return tuples.attribute(ctx, operand, name, node)
-        case Record() | Member() | Vector():
+        case Record() | Member() | Vector() | Struct():
             return _part_of(ctx, operand, name, node)
         case Number() | Complex():
             found = _number_attribute(ctx, operand, name)
@@ -85,7 +87,9 @@ def _own_attribute(ctx: Context, operand: Operand, name: str, node: ast.AST) -> 
     return found
 
 
-def _part_of(ctx: Context, operand: Record | Member | Vector, name: str, node: ast.AST) -> Operand:
+def _part_of(
+    ctx: Context, operand: Record | Member | Vector | Struct, name: str, node: ast.AST
+) -> Operand:
     match operand:
         case Record():
             return records.attribute(ctx, operand, name, node)
@@ -93,6 +97,8 @@ def _part_of(ctx: Context, operand: Record | Member | Vector, name: str, node: a
             return enums.attribute(ctx, operand, name, node)
         case Vector():
             return vectors.attribute(ctx, operand, name, node)
+        case Struct():
+            return structs.attribute(ctx, operand, name, node)
 
 
 def _number_attribute(ctx: Context, operand: Number | Complex, name: str) -> Operand | None:

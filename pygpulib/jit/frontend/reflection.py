@@ -24,6 +24,7 @@ from pygpulib.jit.frontend.values import (
     Object,
     Operand,
     Record,
+    Struct,
     Text,
     Time,
     Tuple,
@@ -41,7 +42,15 @@ def _isinstance(
     if len(args) != 2 or kwargs:
         bind(ctx, "isinstance", ("obj", "class_or_tuple"), 2, args, kwargs, node)
     operand = optionals.present(ctx, args[0]) if isinstance(args[0], Maybe) else args[0]
-    found = [_is_instance(operand, cls) for cls in _classes(ctx, args[1], node)]
+    classes = _classes(ctx, args[1], node)
+    if isinstance(operand, Struct) and not all(isinstance(cls, types.Type) for cls in classes):
+        ctx.fail(
+            KernelTypeError,
+            f"of which class {operand.type} is, is not known in kernels",
+            node,
+            help="name its type in place of the class",
+        )
+    found = [_is_instance(operand, cls) for cls in classes]
     return comparisons.boolean(ctx, any(found))
 
 

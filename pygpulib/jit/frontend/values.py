@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pygpulib._record import record
 from pygpulib.core.dtypes import DType
-from pygpulib.jit import types
+from pygpulib.jit import models, types
 from pygpulib.jit.ir import ops as ir
 
 if TYPE_CHECKING:
@@ -123,6 +123,14 @@ class Vector:
 
 
 @record
+class Struct:
+    """A value of a type made by a program; ``items`` are its members, of the types of these."""
+
+    type: types.Type
+    items: tuple[Operand, ...]
+
+
+@record
 class Maybe:
     """A value or None; without ``has_value`` the value is any of its type."""
 
@@ -228,6 +236,7 @@ Operand = (
     | Time
     | Member
     | Vector
+    | Struct
     | Maybe
     | NoneValue
     | Text
@@ -248,7 +257,7 @@ def type_of(operand: Operand) -> types.Type | None:
             return types.scalar_type(operand.dtype)
         case Complex():
             return types.scalar_type(operand.dtype)
-        case Array() | Record() | Chars() | Address() | Time() | Vector():
+        case Array() | Record() | Chars() | Address() | Time() | Vector() | Struct():
             return operand.type
         case Member(cls):
             return types.EnumType(cls)
@@ -275,7 +284,7 @@ def flatten(operand: Operand) -> tuple[ir.Value, ...]:
             return (operand.real, operand.imag)
         case Array():
             return (operand.pointer, *operand.shape, *operand.strides)
-        case Tuple():
+        case Tuple() | Struct():
             return tuple(value for item in operand.items for value in flatten(item))
         case Record() | Chars() | Address():
             return (operand.pointer,)
@@ -332,4 +341,5 @@ def _unflatten_other(type_: types.Type, values: Iterator[ir.Value], name: str) -
             has_value = Number(next(values))
             return Maybe(has_value, unflatten(inner, values, name))
         case _:
-            raise AssertionError(type_)
+            members = models.members_of(type_)
+            return Struct(type_, tuple(unflatten(member, values, name) for _, member in members))
