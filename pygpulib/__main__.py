@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -18,8 +19,21 @@ def main(arguments: list[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit status, 0 on success.
+        Exit status, 0 on success; 1 also if the output is read only in part, as ``head`` does.
     """
+    options = _parse(arguments)
+    try:
+        status = _run(options)
+        # Here, where what goes wrong can be caught, instead of at exit.
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The interpreter flushes again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return status
+
+
+def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m pygpulib", description="CUDA kernels from Python, on GPUs and on the CPU"
     )
@@ -38,7 +52,10 @@ def main(arguments: list[str] | None = None) -> int:
     cache.add_argument(
         "action", choices=("info", "clear"), nargs="?", default="info", help="default: info"
     )
-    options = parser.parse_args(arguments)
+    return parser.parse_args(arguments)
+
+
+def _run(options: argparse.Namespace) -> int:
     if options.command == "cache":
         return _manage_cache(options.action)
     if options.command == "info":

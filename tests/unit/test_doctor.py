@@ -64,6 +64,21 @@ def test_the_doctor_with_the_processor_asked_for_and_no_cache():
     assert done.stdout.endswith("because PYGPULIB_BACKEND is 'cpu'\n")
 
 
+@pytest.mark.parametrize("is_buffered", [True, False])
+@pytest.mark.parametrize("command", ["doctor", "info", "cache"])
+def test_nobody_reads_the_output(command, is_buffered):
+    reading, writing = os.pipe()
+    os.close(reading)
+    environment = os.environ | NO_DRIVER | {"PYTHONPATH": str(ROOT), "PYGPULIB_BACKEND": "auto"}
+    environment["PYTHONUNBUFFERED"] = "" if is_buffered else "1"
+    words = [sys.executable, "-m", "pygpulib", command]
+    with open(writing, "wb") as closed:
+        done = subprocess.run(
+            words, stdout=closed, stderr=subprocess.PIPE, check=False, env=environment
+        )
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
 def test_the_doctor_with_gpus():
     done = run_fake("doctor", "--devices", "2", "--cc", "9.0")
     assert done.returncode == 0, done.stderr
