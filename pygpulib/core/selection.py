@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pygpulib._bindings.library import loading_problem, open_shared
@@ -12,6 +14,9 @@ from pygpulib.errors import BackendWarning, NoDeviceError
 if TYPE_CHECKING:
     from pygpulib.core.driver import Driver
     from pygpulib.core.driver_cuda.api import CudaStack
+
+
+_PACKAGE = str(Path(__file__).parents[1] / "_")[:-1]
 
 
 def choose_driver(backend: str) -> Driver:
@@ -68,5 +73,13 @@ def _warn(stack: CudaStack) -> None:
         f"{stack.problem}; the processor is used instead\n{stack.detail}\nhelp: {stack.help}; "
         "python -m pygpulib doctor tells more",
         BackendWarning,
-        stacklevel=2,
+        stacklevel=_levels_to_user(),
     )
+
+
+def _levels_to_user() -> int:
+    """Return how far above its caller the line of the program is that needed a back end."""
+    levels, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        levels, frame = levels + 1, frame.f_back
+    return levels

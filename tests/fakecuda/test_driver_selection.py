@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 REPORT = """
@@ -120,6 +122,28 @@ def test_an_old_driver_is_told_of_once():
     assert last == "help: install a newer driver; python -m pygpulib doctor tells more"
     assert rest == ""
     assert refusal.startswith("the CUDA driver is too old: it is for CUDA 10.2, and ")
+
+
+USES = [
+    "cuda.current_backend()",
+    "cuda.to_device([1.0])",
+    "cuda.get_current_device()",
+    "cuda.stream()",
+    "kernel[1, 1]()",
+]
+
+
+@pytest.mark.parametrize("use", USES)
+def test_the_warning_is_about_the_line_of_the_program(use, tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text(
+        "from pygpulib import cuda\n\n@cuda.jit\ndef kernel():\n    pass\n\n"
+        f"def main():\n    {use}\n\nmain()\n"
+    )
+    done = run(["-m", "tests.fakecuda.run", "--broken", "init", str(script)])
+    assert f"{script}:8: BackendWarning: the CUDA driver does not work" in done.stderr
+    assert done.stderr.count("BackendWarning") == 1
+    assert done.returncode == 0
 
 
 def test_a_driver_that_does_not_start_is_told_of_once():
