@@ -110,7 +110,7 @@ def current_context(devnum: int | None = None) -> Context:
 
 
 def close() -> None:
-    """Return cached memory to the system; arrays in use stay valid."""
+    """Return cached memory to the system, and show what kernels printed; arrays stay valid."""
     current_driver().trim()
 
 

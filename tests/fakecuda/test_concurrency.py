@@ -320,3 +320,65 @@ def test_streams_print_while_another_device_is_selected(fake_cuda, capsys):
         assert capsys.readouterr().out == "number 2\n"
     finally:
         cuda.select_device(0)
+
+
+def test_an_event_prints_what_came_before_it(fake_cuda, capsys):
+    kernel = make_printing_kernel()
+    stream, other = cuda.stream(), cuda.stream()
+    event = cuda.event()
+    kernel[1, 1, other](0)
+    for number in (1, 2):
+        kernel[1, 1, stream](number)
+    event.record(stream)
+    kernel[1, 1, stream](3)
+    assert event.query() in (True, False)
+    assert capsys.readouterr().out == ""
+    event.synchronize()
+    assert capsys.readouterr().out == "number 1\nnumber 2\n"
+    event.synchronize()
+    assert capsys.readouterr().out == ""
+    event.record(stream)
+    stream.synchronize()
+    assert capsys.readouterr().out == "number 3\n"
+    kernel[1, 1, stream](4)
+    event.synchronize()
+    assert capsys.readouterr().out == ""
+    cuda.synchronize()
+    assert capsys.readouterr().out == "number 0\nnumber 4\n"
+
+
+def test_an_event_of_a_stream_that_is_gone_prints(fake_cuda, capsys):
+    kernel = make_printing_kernel()
+    stream, event = cuda.stream(), cuda.event()
+    kernel[1, 1, stream](1)
+    event.record(stream)
+    del stream
+    gc.collect()
+    event.synchronize()
+    assert capsys.readouterr().out == "number 1\n"
+
+
+@pytest.mark.fake_gpus(device_count=2, use_assembler=False)
+def test_events_print_while_another_device_is_selected(fake_cuda, capsys):
+    kernel = make_printing_kernel()
+    event = cuda.event()
+    kernel[1, 1](1)
+    event.record()
+    cuda.select_device(1)
+    try:
+        kernel[1, 1](2)
+        event.synchronize()
+        assert capsys.readouterr().out == "number 1\n"
+    finally:
+        cuda.select_device(0)
+    cuda.close()
+    assert capsys.readouterr().out == "number 2\n"
+
+
+def test_the_end_prints_what_nobody_waited_for(fake_cuda, capsys):
+    kernel = make_printing_kernel()
+    streams = [cuda.stream(), cuda.stream()]
+    for number, stream in enumerate(streams):
+        kernel[1, 1, stream](number)
+    cuda.close()
+    assert capsys.readouterr().out == "number 0\nnumber 1\n"

@@ -154,6 +154,9 @@ class Context:
 
     def trim(self) -> None:
         """Return cached memory to the system; the device is current."""
+        if self.reports:
+            # What kernels printed is memory of the device until it is read.
+            self.synchronize()
         self.retirement.work_off()
         for pool in (*self._older_pools, self._pool):
             if pool is not None:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pygpulib._bindings import cuda_driver as cu
-from pygpulib.core.device import selected_ordinal
+from pygpulib.core.device import Device, selected_ordinal
 from pygpulib.core.driver import DEFAULT_STREAM, LEGACY_DEFAULT_STREAM
 from pygpulib.core.driver_cuda import sharing
 from pygpulib.core.driver_cuda.contexts import Contexts
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from pygpulib._bindings.library import Library
     from pygpulib.core.driver_cuda.contexts import Context
+    from pygpulib.core.driver_cuda.reports import ReportsMark
     from pygpulib.errors import DeviceError
 
 
@@ -32,18 +33,23 @@ class CudaEvent:
     ----------
     handle : int
         The driver's handle.
+    context : Context
+        Of the device that it belongs to.
+    reports : ReportsMark, optional
+        What kernels before it have to say.
     """
 
-    __slots__ = ("__weakref__", "_context", "_library", "handle")
+    __slots__ = ("__weakref__", "_library", "context", "handle", "reports")
 
     def __init__(self, library: Library, context: Context, handle: int) -> None:
         self.handle = handle
         self._library = library
-        self._context = context
+        self.context = context
+        self.reports: ReportsMark | None = None
 
     def __del__(self) -> None:
         destroy = partial(self._library.cuEventDestroy_v2, self.handle)
-        self._context.retirement.add(self._context.handle, destroy)
+        self.context.retirement.add(self.context.handle, destroy)
 
 
 class WorkMark(CudaEvent):
@@ -52,7 +58,7 @@ class WorkMark(CudaEvent):
     __slots__ = ()
 
     def __del__(self) -> None:
-        self._context.pending.return_event(self.handle)
+        self.context.pending.return_event(self.handle)
 
 
 class CudaStreams:
@@ -127,7 +133,14 @@ class CudaStreams:
 
     def add_report(self, stream: int, read: Callable[[], None]) -> None:
         """Call a function after the next wait for a stream; see `Reports.add`."""
-        self.contexts.current().reports.add(stream, read)
+        device = Device(self, selected_ordinal())  # type: ignore[arg-type]
+
+        def read_there() -> None:
+            # The default stream is another one on each device, and others may wait for this one.
+            with device:
+                read()
+
+        self.contexts.current().reports.add(stream, read_there)
 
     # -------------------------------------------------------------------------------- events
 
@@ -139,33 +152,44 @@ class CudaStreams:
 
     def record_event(self, event: object, stream: int) -> None:
         """Make an event stand for the stream's work so far."""
-        with self._at_home(stream):
-            self.library.cuEventRecord(_handle_of(event), stream)
+        with self._at_home(stream) as context:
+            own = _checked_event(event)
+            self.library.cuEventRecord(own.handle, stream)
+            own.reports = context.reports.mark(stream)
 
     def query_event(self, event: object) -> bool:
         """Return whether the work that an event stands for is done."""
         self.contexts.current()
-        status: int = self.library.cuEventQuery(_handle_of(event))
+        status: int = self.library.cuEventQuery(_checked_event(event).handle)
         return status != cu.NOT_READY
 
     def synchronize_event(self, event: object) -> None:
-        """Wait for the work that an event stands for."""
-        self.contexts.current()
-        self.library.cuEventSynchronize(_handle_of(event))
+        """Wait for the work that an event stands for, and report what its kernels had to say.
+
+        Reading what they had to say waits for the stream's later work, too.
+        """
+        own = _checked_event(event)
+        with self.contexts.of(own.context.ordinal) as context:
+            self.library.cuEventSynchronize(own.handle)
+            if own.reports is not None:
+                context.reports.run_to(own.reports)
+                own.reports = None
 
     def wait_event(self, stream: int, event: object) -> None:
         """Let later work of a stream wait for an event."""
         with self._at_home(stream) as context:
-            self.library.cuStreamWaitEvent(stream, _handle_of(event), 0)
+            self.library.cuStreamWaitEvent(stream, _checked_event(event).handle, 0)
             context.pending.mark(stream)
 
     def elapsed_ms(self, start: object, end: object) -> float:
         """Return the time between two events; waits until both have happened."""
         self.contexts.current()
-        self.library.cuEventSynchronize(_handle_of(end))
-        self.library.cuEventSynchronize(_handle_of(start))
+        self.library.cuEventSynchronize(_checked_event(end).handle)
+        self.library.cuEventSynchronize(_checked_event(start).handle)
         result = ctypes.c_float()
-        self.library.cuEventElapsedTime(ctypes.byref(result), _handle_of(start), _handle_of(end))
+        self.library.cuEventElapsedTime(
+            ctypes.byref(result), _checked_event(start).handle, _checked_event(end).handle
+        )
         return result.value
 
     # ------------------------------------------------------------------------------ ordering
@@ -230,7 +254,7 @@ class CudaStreams:
             context.pending.return_event(event)
 
 
-def _handle_of(event: object) -> int:
+def _checked_event(event: object) -> CudaEvent:
     if not isinstance(event, CudaEvent):
         raise ArgumentTypeError("an event of another back end reached the CUDA back end")
-    return event.handle
+    return event
