@@ -61,6 +61,12 @@ JIT_ERROR_LOG_BUFFER_SIZE = 6
 JIT_GENERATE_DEBUG_INFO = 11
 JIT_GENERATE_LINE_INFO = 13
 
+JIT_INPUT_CUBIN = 0
+JIT_INPUT_PTX = 1
+JIT_INPUT_FATBINARY = 2
+JIT_INPUT_OBJECT = 3
+JIT_INPUT_LIBRARY = 4
+
 # ----------------------------------------------------------------------------------- structures
 
 
@@ -285,6 +291,13 @@ FUNCTIONS = {
     "cuModuleGetGlobal_v2": Function(
         "find a variable of a kernel", (_ADDRESS, _SIZE, _MODULE, c_char_p)
     ),
+    "cuLinkCreate_v2": Function("start to link kernels", (c_uint, _INT, _HANDLE, _HANDLE)),
+    "cuLinkAddData_v2": Function(
+        "link code in another language",
+        (c_void_p, c_int, c_void_p, c_size_t, c_char_p, c_uint, _INT, _HANDLE),
+    ),
+    "cuLinkComplete": Function("link kernels", (c_void_p, _HANDLE, _SIZE)),
+    "cuLinkDestroy": Function("end to link kernels", (c_void_p,)),
     "cuFuncGetAttribute": Function("tell about a kernel", (_INT, c_int, _FUNCTION)),
     "cuFuncSetAttribute": Function("set up a kernel", (_FUNCTION, c_int, c_int)),
     "cuOccupancyMaxActiveBlocksPerMultiprocessor": Function(

@@ -7,6 +7,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack
 
 from pygpulib._config import config
+from pygpulib._record import replace
 from pygpulib.cuda.hints import (
     check_flags,
     check_literals,
@@ -23,6 +24,8 @@ from pygpulib.jit.options import CompileOptions
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pygpulib.core.foreign_code import ForeignCode
+    from pygpulib.cuda.foreign import Link
     from pygpulib.jit import types
     from pygpulib.jit.transfers import Extension
 
@@ -32,7 +35,6 @@ Compiled: TypeAlias = Kernel | DeviceFunction
 
 # Options that must be empty: to ignore them would give other results.
 _UNSUPPORTED = {
-    "link": "foreign code cannot be linked into kernels",
     "boundscheck": "use debug=True, which checks bounds among other things",
 }
 
@@ -44,7 +46,7 @@ _REMOVED = {
 
 
 class JitKeywords(TypedDict, total=False):
-    """The options of :func:`jit`: its own, those that only advise, and two that must be empty."""
+    """The options of :func:`jit`: its own, those that only advise, and one that must be empty."""
 
     device: bool
     debug: bool | None
@@ -63,7 +65,7 @@ class JitKeywords(TypedDict, total=False):
     opt: bool | None
     shared_memory_carveout: int | str | None
 
-    link: Sequence[object]
+    link: Link | Sequence[Link]
     boundscheck: bool | None
 
 
@@ -93,13 +95,13 @@ def jit(func_or_sig: object = None, **options: Unpack[JitKeywords]) -> Any:  # n
         float64, so that ``0.5 * x`` is a float64 for a float32 ``x``. ``"weak"``: what NumPy makes
         of Python's numbers, which take the type of what they meet, so that it is a float32.
     extensions : sequence of Extension, optional
-        What changes the arguments before each launch: objects with a method ``prepare_args(ty, val,
-        stream, retr)``, which returns a type and a value to pass instead (a namedtuple or an array
-        for an object of your own) and may append to ``retr`` what is to be called after the
-        launch. The last one comes first.
+        What changes the arguments before each launch, the last one first: objects with a method
+        ``prepare_args(ty, val, stream, retr)``, which returns a type and a value to pass instead
+        and may append to ``retr`` what is to be called after the launch.
+    link : LinkableCode, file name, or sequence of these
+        Code in other languages that defines what `declare_device` declares; on GPUs only.
     **options
-        Numba's other options. Those that only advise the compiler (``inline``,
-        ``launch_bounds``, ``lineinfo``, ``max_registers``, ``opt``, ...) are accepted.
+        Numba's others, accepted if they only advise (``inline``, ``launch_bounds``, ``opt``, ...).
 
     Returns
     -------
@@ -145,8 +147,22 @@ def _read_options(options: JitKeywords) -> CompileOptions:
         fma=bool(options.get("fma", True)),
         cache=bool(options.get("cache", True)),
         weak_literals=literals == "weak",
-        hints=read_hints(options),
+        hints=replace(read_hints(options), link=_read_link(options)),
     )
+
+
+def _read_link(options: JitKeywords) -> tuple[ForeignCode, ...]:
+    link = options.get("link") or ()
+    if link and options.get("device"):
+        raise UnsupportedFeatureError(
+            f"the option link={link!r} of cuda.jit is not supported for device functions",
+            help="pass it to the kernels that call the function, or to cuda.declare_device",
+        )
+    if not link:
+        return ()
+    from pygpulib.cuda.foreign import read_link
+
+    return read_link("the option link of cuda.jit", link)
 
 
 def _make(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pygpulib._record import record
+from pygpulib.core.foreign_code import ForeignCode
 
 
 @record(eq=True)
@@ -21,6 +22,8 @@ class CompileHints:
         Whether LLVM optimizes the code.
     lineinfo : bool
         Whether the code tells which line of the source it comes from, for profilers.
+    link : tuple of ForeignCode
+        Code in other languages that it is linked with: it defines what the kernel only declares.
     """
 
     max_registers: int = 0
@@ -28,6 +31,7 @@ class CompileHints:
     min_blocks: int = 0
     optimize: bool = True
     lineinfo: bool = False
+    link: tuple[ForeignCode, ...] = ()
 
 
 NO_HINTS = CompileHints()

@@ -20,7 +20,7 @@ from pygpulib.core.driver_cuda.streams import CudaStreams
 from pygpulib.errors import DeviceError, NoDeviceError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
 
     import numpy as np
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     )
     from pygpulib.core.driver_cuda.api import CudaStack
     from pygpulib.core.driver_cuda.contexts import Context
+    from pygpulib.core.foreign_code import ForeignCode
     from pygpulib.core.layout import Shape
     from pygpulib.core.memory import Buffer
 
@@ -283,6 +284,13 @@ class CudaDriver(CudaStreams):
         module, function = modules.load_function(self.library, code, name, options)
         self._modules[function] = context, module
         return function
+
+    def link_code(self, parts: Sequence[ForeignCode], options: ImageOptions = NO_OPTIONS) -> bytes:
+        """Return machine code for the calling thread's device; see `linking.link_code`."""
+        from pygpulib.core.driver_cuda.linking import link_code
+
+        self.contexts.current()
+        return link_code(self.library, parts, options)
 
     def unload_image(self, function: int) -> None:
         """Drop a kernel once its launches are done; safe to call from a finalizer."""

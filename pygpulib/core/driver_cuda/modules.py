@@ -50,6 +50,42 @@ class ImageOptions:
 NO_OPTIONS = ImageOptions()
 
 
+class LogBuffer:
+    """Options as the driver takes them, with a place for its compiler's messages.
+
+    Parameters
+    ----------
+    options : ImageOptions
+        What the compiler is told.
+
+    Attributes
+    ----------
+    count : int
+        How many options there are.
+    numbers, values : ctypes array
+        The options.
+    """
+
+    def __init__(self, options: ImageOptions) -> None:
+        self._log = ctypes.create_string_buffer(_LOG_BYTES)
+        pairs = [
+            *options.items(),
+            (cu.JIT_ERROR_LOG_BUFFER, ctypes.addressof(self._log)),
+            (cu.JIT_ERROR_LOG_BUFFER_SIZE, _LOG_BYTES),
+        ]
+        self.count = len(pairs)
+        self.numbers = (ctypes.c_int * len(pairs))(*(number for number, _ in pairs))
+        self.values = (ctypes.c_void_p * len(pairs))(*(value for _, value in pairs))
+
+    def explain(self, error: ImageError, code: int) -> ImageError:
+        """Return an error with the compiler's messages."""
+        text = self._log.value.decode(errors="replace").strip()
+        detail = f"{error.detail}\n{text}" if text else error.detail
+        result = ImageError(error.problem, detail=detail, help=error.help)
+        result.code = code
+        return result
+
+
 def load_function(
     library: Library, code: bytes, name: str, options: ImageOptions
 ) -> tuple[int, int]:
@@ -76,33 +112,18 @@ def load_function(
     ImageError
         If the driver does not accept the code; with the messages of its compiler.
     """
-    log = ctypes.create_string_buffer(_LOG_BYTES)
-    pairs = [
-        *options.items(),
-        (cu.JIT_ERROR_LOG_BUFFER, ctypes.addressof(log)),
-        (cu.JIT_ERROR_LOG_BUFFER_SIZE, _LOG_BYTES),
-    ]
-    numbers = (ctypes.c_int * len(pairs))(*(number for number, _ in pairs))
-    values = (ctypes.c_void_p * len(pairs))(*(value for _, value in pairs))
+    log = LogBuffer(options)
     module, function = ctypes.c_void_p(), ctypes.c_void_p()
     try:
-        library.cuModuleLoadDataEx(ctypes.byref(module), code, len(pairs), numbers, values)
+        library.cuModuleLoadDataEx(ctypes.byref(module), code, log.count, log.numbers, log.values)
     except ImageError as error:
-        raise _with_log(error, log.value) from None
+        raise log.explain(error, error.code) from None
     try:
         library.cuModuleGetFunction(ctypes.byref(function), module, name.encode())
     except DeviceError:
         library.cuModuleUnload(module)
         raise
     return module.value or 0, function.value or 0
-
-
-def _with_log(error: ImageError, log: bytes) -> ImageError:
-    text = log.decode(errors="replace").strip()
-    detail = f"{error.detail}\n{text}" if text else error.detail
-    result = ImageError(error.problem, detail=detail, help=error.help)
-    result.code = error.code
-    return result
 
 
 def global_variable(library: Library, module: int, name: str) -> tuple[int, int]:

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from pygpulib._record import field, record
 from pygpulib.core.dtypes import DType
+from pygpulib.core.foreign_code import ForeignCode
 from pygpulib.jit.ir.ops import Effect
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -66,13 +67,32 @@ class Emit:
 
 
 @record(eq=True)
+class Foreign:
+    """Call a function in another language, which is linked with the kernel.
+
+    Attributes
+    ----------
+    symbol : str
+        Its name.
+    returns_status : bool
+        Whether it returns a status, and writes its result to an address that comes first.
+    parts : tuple of ForeignCode
+        Where it is defined.
+    """
+
+    symbol: str
+    returns_status: bool
+    parts: tuple[ForeignCode, ...]
+
+
+@record(eq=True)
 class Unsupported:
     """Say that the back end cannot do it, and why."""
 
     reason: str
 
 
-Lowering = LLVM | Extern | Compose | Emit | Unsupported
+Lowering = LLVM | Extern | Compose | Emit | Foreign | Unsupported
 
 
 class WarpResult(Enum):
@@ -175,6 +195,12 @@ def intrinsic(  # noqa: PLR0913 - one keyword per field of the record
         return function
 
     return register
+
+
+def add_spelling(spelling: object, record: Intrinsic) -> None:
+    """Let a Python object mean an intrinsic that is no part of the language."""
+    assert any(each is spelling for each in record.spellings), "nothing else keeps it alive"
+    _BY_SPELLING[id(spelling)] = record
 
 
 def find_intrinsic(spelling: object) -> Intrinsic | None:

@@ -1,8 +1,10 @@
+import io
+
 import numpy as np
 import pytest
 
 from pygpulib import cuda, types
-from pygpulib.errors import ArgumentError, UnsupportedFeatureError
+from pygpulib.errors import ArgumentError, ArgumentTypeError, UnsupportedFeatureError
 
 
 @pytest.mark.parametrize("signature", ["int32(float32[:])", types.int32(types.float32[:])])
@@ -49,6 +51,37 @@ def test_kernels_say_why_they_cannot_call_it():
         a[0] = twice(a[0])
 
     with pytest.raises(
-        UnsupportedFeatureError, match=r"test_foreign\.py:\d+: the function twice is declared in"
+        UnsupportedFeatureError,
+        match=r"test_foreign\.py:\d+: twice is not supported by the CPU back end: it is "
+        "declared in another language",
     ):
         kernel[1, 1](np.zeros(1, np.int32))
+
+
+def test_kernels_say_why_they_cannot_be_linked():
+    @cuda.jit(link=["a.ptx", cuda.PTXSource("", "text")])
+    def kernel(a):
+        a[0] = 1
+
+    with pytest.raises(UnsupportedFeatureError, match=r"kernel has the option link=a\.ptx, text, "):
+        kernel[1, 1](np.zeros(1, np.int32))
+
+
+@pytest.mark.parametrize("signature", ["int32(float32[:])", "complex64(int32)", "float16(int32)"])
+def test_only_numbers_are_passed(signature):
+    f = cuda.declare_device("f", signature)
+
+    @cuda.jit
+    def kernel(a):
+        f(a)
+
+    with pytest.raises(UnsupportedFeatureError, match=r"test_foreign\.py:\d+: .* only integers"):
+        kernel[1, 1](np.zeros(1, np.float32))
+
+
+def test_code_of_unknown_kinds():
+    with pytest.raises(ArgumentTypeError, match="declare_device has an item 5"):
+        cuda.declare_device("f", "int32(int32)", link=[5])
+    with pytest.raises(ArgumentError, match=r"item 'f\.txt', whose name does not tell"):
+        cuda.declare_device("f", "int32(int32)", link="f.txt")
+    assert cuda.PTXSource(io.StringIO("text")).data == "text"

@@ -137,7 +137,13 @@ def test_a_device_function_cannot_be_launched():
         ({"argtypes": []}, ArgumentTypeError, ["no option 'argtypes'"]),
         ({"bind": True}, ArgumentTypeError, ["no option 'bind'"]),
         ({"boundscheck": True}, UnsupportedFeatureError, ["boundscheck=True", "use debug=True"]),
-        ({"link": ["x.cu"]}, UnsupportedFeatureError, ["link=['x.cu']", "cannot be linked"]),
+        (
+            {"link": ["x.cu"], "device": True},
+            UnsupportedFeatureError,
+            ["link=['x.cu']", "for device functions", "pass it to the kernels"],
+        ),
+        ({"link": [5]}, ArgumentTypeError, ["the option link of cuda.jit has an item 5"]),
+        ({"link": "x.txt"}, ArgumentError, ["item 'x.txt'", "ends in one of .ptx, ", "PTXSource"]),
         ({"extensions": [1]}, ArgumentTypeError, ["the option extensions of cuda.jit is 1"]),
         (
             {"launch_bounds": (1, 2, 3, 4)},

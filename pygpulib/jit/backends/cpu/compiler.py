@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pygpulib._config import config
+from pygpulib.errors import UnsupportedFeatureError
 from pygpulib.jit.backends.cpu.barriers import is_cooperative, refuse_barriers_in_callees
 from pygpulib.jit.backends.cpu.emit import emit_kernel
 from pygpulib.jit.backends.cpu.executable import CpuKernel
@@ -57,7 +58,7 @@ def compile_kernel(
     compile_function: CompileFunction,
     *,
     use_cache: bool = True,
-    hints: CompileHints = NO_HINTS,  # noqa: ARG001 - they are about GPUs
+    hints: CompileHints = NO_HINTS,
 ) -> CpuKernel:
     """Prepare optimized IR for this processor.
 
@@ -70,13 +71,25 @@ def compile_kernel(
     use_cache : bool
         Whether the machine code is kept on disk.
     hints : CompileHints
-        Ignored.
+        Advice for GPUs, which changes nothing here.
 
     Returns
     -------
     CpuKernel
         It is compiled when it is launched, for the shapes of the blocks it is launched with.
+
+    Raises
+    ------
+    UnsupportedFeatureError
+        If the kernel is to be linked with code of GPUs.
     """
+    if hints.link:
+        names = ", ".join(part.name for part in hints.link)
+        raise UnsupportedFeatureError(
+            f"the kernel {function.name} has the option link={names}, and this back end cannot "
+            "link code of GPUs",
+            help="write it in Python, with @cuda.jit(device=True)",
+        )
     refuse_barriers_in_callees(function)
     expanded = expand_intrinsics(function, _lowering, compile_function, _BODIES)
     prepared = run_passes(expanded, _CPU_PASSES, verify=config.verify_ir)

@@ -24,6 +24,10 @@ _FAST = {
 }
 
 
+# Tells functions in other languages from those that GPUs have. They may hold barriers.
+FOREIGN = 'convergent nounwind "foreign"'
+
+
 def emit_call(thread: Thread, op: ir.Call) -> None:
     """Write a call of an intrinsic."""
     match op.intrinsic.cuda:
@@ -37,6 +41,8 @@ def emit_call(thread: Thread, op: ir.Call) -> None:
             thread.define(result, text)
         case lowerings.Emit(name) if op.intrinsic.effect is ir.Effect.CONVERGE:
             emit_warp_call(thread, op, name)
+        case lowerings.Foreign(symbol, returns_status):
+            _call_foreign(thread, op, symbol, returns_status)
         case lowerings.Unsupported(reason):
             raise UnsupportedFeatureError(
                 f"{op.span or 'the kernel'}: {op.intrinsic.name} is not supported on GPUs: "
@@ -79,6 +85,32 @@ def _call_library(thread: Thread, op: ir.Call, symbols: Mapping[DType, str]) -> 
     wide = dtypes.float32 if is_small and dtype.is_float else dtype
     text = thread.code.call(symbol, wide.llvm, arguments)
     thread.define(result, thread.arithmetic.cast(wide, dtype, 0, text))
+
+
+def _call_foreign(thread: Thread, op: ir.Call, symbol: str, returns_status: bool) -> None:
+    """Write a call of a function in another language, where truth values are bytes."""
+    code, arguments = thread.code, []
+    for value in op.operands:
+        type_, text = thread.register_type(value), thread.text(value)
+        if type_ == "i1":
+            type_, text = "i8", code.emit(f"zext i1 {text} to i8")
+        arguments.append((type_, text))
+    types = [thread.register_type(result) for result in op.results]
+    (answer_type,) = ["i8" if type_ == "i1" else type_ for type_ in types] or ["void"]
+    result_type, place = answer_type, ""
+    if returns_status:
+        # Also those without a result are handed an address.
+        result_type, place = "i32", code.slot("i64", 8)
+        arguments.insert(0, ("ptr", place))
+    code.declare(symbol, result_type, (type_ for type_, _ in arguments), FOREIGN)
+    values = ", ".join(f"{type_} {text}" for type_, text in arguments)
+    call = f"call {result_type} @{symbol}({values})"
+    answer = "" if result_type == "void" else code.emit(call)
+    if not answer:
+        code.do(call)
+    for result, type_ in zip(op.results, types, strict=True):
+        text = code.emit(f"load {answer_type}, ptr {place}") if returns_status else answer
+        thread.define(result, code.emit(f"icmp ne i8 {text}, 0") if type_ == "i1" else text)
 
 
 def emit_call_function(thread: Thread, op: ir.CallFunction) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pygpulib._config import config
 from pygpulib.jit.backends.cuda.emit import emit_kernel
 from pygpulib.jit.backends.cuda.kernel import CudaKernel, KernelFacts
-from pygpulib.jit.backends.cuda.module import needs_record, waits_for_grid
+from pygpulib.jit.backends.cuda.module import foreign_code, needs_record, waits_for_grid
 from pygpulib.jit.backends.messages import detail_types, find_prints
 from pygpulib.jit.options import NO_HINTS, CompileHints
 from pygpulib.jit.passes.expand_intrinsics import Bodies, expand_intrinsics
@@ -98,6 +98,7 @@ def facts_of(function: ir.Function) -> KernelFacts:
         errors=function.errors,
         detail_types=detail_types(function),
         prints=find_prints(function),
+        foreign_code=foreign_code(function),
     )
 
 

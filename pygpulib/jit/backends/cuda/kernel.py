@@ -12,6 +12,7 @@ from pygpulib._record import field, record
 from pygpulib.core.device import current_driver
 from pygpulib.core.driver import DEFAULT_STREAM
 from pygpulib.core.driver_cuda.modules import ImageOptions
+from pygpulib.core.foreign_code import ForeignCode
 from pygpulib.core.locks import Lock
 from pygpulib.errors import LaunchError, counted
 from pygpulib.jit.backends.cuda.launch_record import (
@@ -67,6 +68,8 @@ class KernelFacts:
         By number of the error, the types of the numbers that its message shows.
     prints : sequence of Print
         What it prints, by number.
+    foreign_code : tuple of ForeignCode
+        The code in other languages that it calls.
     """
 
     parameter_count: int
@@ -75,6 +78,7 @@ class KernelFacts:
     errors: Sequence[ir.ErrorEntry] = ()
     detail_types: DetailTypes = field(default_factory=dict)
     prints: Sequence[ir.Print] = ()
+    foreign_code: tuple[ForeignCode, ...] = ()
 
 
 class LoadedKernel:
@@ -195,9 +199,19 @@ class CudaKernel:
             with self._lock:
                 found = self._loaded.get(key)
                 if found is None:
+                    code = self._link(driver, code)
                     function = driver.load_image(code, self._entry, self._image_options)
                     found = self._loaded[key] = LoadedKernel(driver, function)
         return found
+
+    def _link(self, driver: CudaDriver, code: bytes) -> bytes:
+        """Return the code together with that in other languages."""
+        others = dict.fromkeys((*self.facts.foreign_code, *self._hints.link))
+        if not others:
+            return code
+        return driver.link_code(
+            [ForeignCode("ptx", f"the kernel {self.name}", code), *others], self._image_options
+        )
 
     # -------------------------------------------------------------------------------- running
 

@@ -9,11 +9,13 @@ from pygpulib.errors import UnsupportedFeatureError
 from pygpulib.jit.backends.cuda.spaces import GLOBAL, SHARED, find_spaces
 from pygpulib.jit.backends.messages import find_prints
 from pygpulib.jit.ir import ops as ir
+from pygpulib.jit.ir.intrinsic import Foreign
 from pygpulib.jit.ir.rewrite import walk
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from pygpulib.core.foreign_code import ForeignCode
     from pygpulib.jit.backends.cuda.target import CudaTarget
     from pygpulib.jit.backends.cuda.thread import ThreadCode
 
@@ -47,6 +49,12 @@ def needs_record(function: ir.Function) -> bool:
         or (isinstance(op, ir.Barrier) and op.kind is ir.BarrierKind.GRID)
         for op in _ops(function)
     )
+
+
+def foreign_code(function: ir.Function) -> tuple[ForeignCode, ...]:
+    """Return the code in other languages that a kernel calls."""
+    calls = (op.intrinsic.cuda for op in _ops(function) if isinstance(op, ir.Call))
+    return tuple(part for how in calls if isinstance(how, Foreign) for part in how.parts)
 
 
 def _ops(function: ir.Function) -> list[ir.Op]:

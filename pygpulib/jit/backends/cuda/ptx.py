@@ -140,7 +140,12 @@ def _compile(
 
 
 def _declared(module: llvm.ModuleRef) -> list[str]:
-    return [function.name for function in module.functions if function.is_declaration]
+    """Return the functions without a body that are not left for the driver to link."""
+    return [
+        function.name
+        for function in module.functions
+        if function.is_declaration and not any(b'"foreign"' in text for text in function.attributes)
+    ]
 
 
 def _link_libdevice(
