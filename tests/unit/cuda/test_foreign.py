@@ -43,6 +43,7 @@ def test_wrong_declarations(name, abi, problem):
     assert caught.value.help
 
 
+@pytest.mark.cpu_only("GPUs link code in other languages")
 def test_kernels_say_why_they_cannot_call_it():
     twice = cuda.declare_device("twice", "int32(int32)")
 
@@ -58,6 +59,7 @@ def test_kernels_say_why_they_cannot_call_it():
         kernel[1, 1](np.zeros(1, np.int32))
 
 
+@pytest.mark.cpu_only("GPUs link code in other languages")
 def test_kernels_say_why_they_cannot_be_linked():
     @cuda.jit(link=["a.ptx", cuda.PTXSource("", "text")])
     def kernel(a):
