@@ -29,6 +29,7 @@ from pygpulib.jit.extensions import Overload
 from pygpulib.jit.types import Type
 
 __all__ = [
+    "core_models",
     "intrinsic",
     "lower",
     "lower_builtin",
@@ -48,6 +49,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 M = TypeVar("M", bound=type[models.StructModel])
 
 typeof_impl = models.TypeRules()
+
+core_models = models
+"""Numba's other name of `models`."""
 """``@typeof_impl.register(cls)`` says which type the values of a class have."""
 
 _TARGETS = ("generic", "gpu", "cuda")
