@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from pygpulib._record import record
-from pygpulib.core.device import current_driver
-from pygpulib.errors import NoDeviceError
+from pygpulib.core.engines import Engines
 
 if TYPE_CHECKING:
     from pygpulib.blas.routines import Routine
     from pygpulib.core.array import ndarray
-    from pygpulib.core.driver import Driver
     from pygpulib.core.layout import Shape
 
 AnyArray = Any
@@ -188,29 +185,8 @@ class Engine(Protocol):
         ...
 
 
-_HOMES = {"cpu": "pygpulib.blas.cpu", "cuda": "pygpulib.blas.cuda"}
+_ENGINES: Engines[Engine] = Engines(
+    "BLAS", {"cpu": "pygpulib.blas.cpu", "cuda": "pygpulib.blas.cuda"}
+)
 
-# The driver of the last call and its engine. A process has one driver, and tests one at a time.
-_latest: list[tuple[Driver, Engine]] = []
-
-
-def current_engine() -> Engine:
-    """Return the engine that computes where the arrays of this process are.
-
-    Raises
-    ------
-    NoDeviceError
-        If the back end has none.
-    """
-    driver = current_driver()
-    if _latest and _latest[0][0] is driver:
-        return _latest[0][1]
-    home = _HOMES.get(driver.name)
-    if home is None:
-        raise NoDeviceError(
-            f"there is no BLAS on the back end {driver.name!r}",
-            help="set PYGPULIB_BACKEND=cpu: the same program runs on the processor",
-        )
-    engine: Engine = import_module(home).create(driver)
-    _latest[:] = [(driver, engine)]
-    return engine
+current_engine = _ENGINES.current

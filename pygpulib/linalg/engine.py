@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pygpulib.core.device import current_driver
-from pygpulib.errors import NoDeviceError
+from pygpulib.core.engines import Engines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pygpulib.core.array import ndarray
-    from pygpulib.core.driver import Driver, HostArray
+    from pygpulib.core.driver import HostArray
     from pygpulib.core.stream import StreamLike
     from pygpulib.linalg.table import Function
 
@@ -46,29 +44,8 @@ class Engine(Protocol):
         ...
 
 
-_HOMES = {"cpu": "pygpulib.linalg.cpu", "cuda": "pygpulib.linalg.cuda"}
+_ENGINES: Engines[Engine] = Engines(
+    "linear algebra", {"cpu": "pygpulib.linalg.cpu", "cuda": "pygpulib.linalg.cuda"}
+)
 
-# The driver of the last call and its engine. A process has one driver, and tests one at a time.
-_latest: list[tuple[Driver, Engine]] = []
-
-
-def current_engine() -> Engine:
-    """Return the engine that computes where the arrays of this process are.
-
-    Raises
-    ------
-    NoDeviceError
-        If the back end has none.
-    """
-    driver = current_driver()
-    if _latest and _latest[0][0] is driver:
-        return _latest[0][1]
-    home = _HOMES.get(driver.name)
-    if home is None:
-        raise NoDeviceError(
-            f"there is no linear algebra on the back end {driver.name!r}",
-            help="set PYGPULIB_BACKEND=cpu: the same program runs on the processor",
-        )
-    engine: Engine = import_module(home).create(driver)
-    _latest[:] = [(driver, engine)]
-    return engine
+current_engine = _ENGINES.current
