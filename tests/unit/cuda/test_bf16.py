@@ -13,9 +13,8 @@ from pygpulib.cuda import bf16
 from tests.helpers.small_floats import magnitudes, nearest
 
 BF16 = ml_dtypes.bfloat16
-RNG = np.random.default_rng(16)
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5, 1e-40, 3.3e38, np.inf, -np.inf, np.nan]
-NUMBERS = np.array([*SPECIAL, *RNG.normal(scale=8, size=40)], BF16)
+NUMBERS = np.array([*SPECIAL, *np.random.default_rng(16).normal(scale=8, size=40)], BF16)
 PAIRS = np.array(np.meshgrid(NUMBERS, NUMBERS)).reshape(2, -1)
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -178,13 +177,14 @@ def directed(number, mode):
 @pytest.mark.parametrize("mode", ["rn", "rz", "rd", "ru"])
 @pytest.mark.parametrize("source", [*INTEGERS, "float32"])
 def test_numbers_are_rounded_in_a_direction(source, mode):
+    rng = np.random.default_rng(17)
     if source == "float32":
         x = np.array([1.5, 0.1, -0.1, 3.4e38, -3.4e38, 1e-45, -1e-45, np.inf, -np.inf], source)
-        x = np.concatenate([x, RNG.normal(size=10).astype(source), [np.float32(np.nan)]])
+        x = np.concatenate([x, rng.normal(size=10).astype(source), [np.float32(np.nan)]])
     else:
         info = np.iinfo(source)
         x = np.array([0, 1, 255, 256, 257, 789, 32767, info.max, info.max - 1, info.min], source)
-        x = np.concatenate([x, RNG.integers(info.min, info.max, 15, source)])
+        x = np.concatenate([x, rng.integers(info.min, info.max, 15, source)])
     found = apply(getattr(bf16, f"{source}_to_bfloat16_{mode}"), x)
     expected = [directed(number, mode) for number in x.tolist()]
     np.testing.assert_array_equal(found.astype(float), expected)

@@ -14,8 +14,7 @@ from pygpulib.jit.options import CompileOptions
 from tests.helpers.cooperation import run_both
 from tests.helpers.kernels import check, interpret
 
-RANDOM = np.random.default_rng(0)
-A, B = RANDOM.random((3, 4)), RANDOM.random((3, 4))
+A, B = np.random.default_rng(0).random((2, 3, 4))
 TABLE = np.arange(4.0)
 
 
@@ -60,7 +59,7 @@ def test_operators_of_all_kinds():
         out[3] = ~i ^ -j
         out[4] = i**2 | +j
 
-    i, j = RANDOM.integers(-9, 9, (2, 6))
+    i, j = np.random.default_rng(1).integers(-9, 9, (2, 6))
     check(kernel, i, j, np.zeros((5, 6), np.int64))
 
 
@@ -79,7 +78,7 @@ def test_complex_numbers():
         out[:] = z * 1j + a
         out[1:] -= z[:-1]
 
-    z = RANDOM.random(4) + 1j * RANDOM.random(4)
+    z = np.random.default_rng(2).random((4, 2)).view(complex)[:, 0]
     check(kernel, z, A[0], np.zeros(4, complex))
 
 
@@ -118,8 +117,9 @@ def test_extents_of_one_are_stretched(shape, stretched, by_rows):
         out[:] = (a + b) * c
 
     small = tuple(1 if one else n for n, one in zip(shape, stretched, strict=True))
-    a, b = RANDOM.random(small), RANDOM.random(shape)
-    c = RANDOM.random(shape[1:] if by_rows else (shape[0], 1))
+    rng = np.random.default_rng(3)
+    a, b = rng.random(small), rng.random(shape)
+    c = rng.random(shape[1:] if by_rows else (shape[0], 1))
     out = np.zeros(shape)
     assert interpret(kernel, a, b, c, out, debug=True) is None
     np.testing.assert_array_equal(out, (a + b) * c)

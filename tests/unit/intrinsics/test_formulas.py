@@ -9,8 +9,8 @@ from pygpulib import cuda
 from pygpulib.errors import KernelTypeError
 from tests.helpers.kernels import check, compile_for
 
-RANDOM = np.random.default_rng(5)
 SPECIAL = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 700.0, -700.0, 1e-300, 1e30]
+NORMAL = np.random.default_rng(5).normal(0, 5, 10)
 INTEGERS = [0, 1, -1, 6, -4, 35, 21, 2**40, -(2**33), 97]
 
 
@@ -32,10 +32,14 @@ def apply_to_pairs(function, xs, ys, dtype):
 @pytest.mark.parametrize("function", [np.logaddexp, np.logaddexp2, np.heaviside])
 def test_functions_of_two_floats(function, dtype):
     with np.errstate(all="ignore"):
-        xs = np.array([*SPECIAL, *RANDOM.normal(0, 5, 10)]).astype(dtype)
+        xs = np.array([*SPECIAL, *NORMAL]).astype(dtype)
         expected = function(xs[:, None], xs)
     actual = apply_to_pairs(function, xs, xs, dtype)
-    np.testing.assert_allclose(actual, expected, rtol=4 * np.finfo(dtype).eps)
+    with np.errstate(invalid="ignore"):  # infinities less infinities
+        # Near their zeros the logarithms are what is left of the larger operand.
+        magnitude = np.fmax(np.fmax(abs(xs[:, None]), abs(xs)), abs(expected))
+        is_near = abs(actual - expected) <= 4 * np.finfo(dtype).eps * magnitude
+    assert (is_near | (actual == expected) | (np.isnan(actual) & np.isnan(expected))).all()
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int64])
@@ -68,7 +72,7 @@ def test_distances_of_neighbours(dtype):
             out[i] = np.spacing(a[i])
 
     with np.errstate(all="ignore"):
-        a = np.array([*SPECIAL, np.finfo(dtype).max, *RANDOM.normal(0, 5, 10)]).astype(dtype)
+        a = np.array([*SPECIAL, np.finfo(dtype).max, *NORMAL]).astype(dtype)
         check(kernel, a, np.zeros(a.size, dtype))
 
 
@@ -77,7 +81,7 @@ def test_ulp():
         for i in range(a.size):
             out[i] = math.ulp(a[i])
 
-    a = np.array([*SPECIAL, 5e-324, np.finfo(float).max, *RANDOM.normal(0, 5, 10)])
+    a = np.array([*SPECIAL, 5e-324, np.finfo(float).max, *NORMAL])
     check(kernel, a, np.zeros(a.size))
 
 
@@ -87,7 +91,8 @@ def test_where():
         out[1] = np.where(a[0] > 0.5, b, -1)
         out[2, 0, 0] = np.where(a[0, 0] > b[0, 0], 1, 2.5)
 
-    check(kernel, RANDOM.random((3, 4)), RANDOM.random((3, 4)), np.zeros((3, 3, 4)))
+    a, b = np.random.default_rng(6).random((2, 3, 4))
+    check(kernel, a, b, np.zeros((3, 3, 4)))
 
 
 def test_arrays():
