@@ -22,12 +22,6 @@ MAX_FUNCTION_LINES = 60
 # Names that say nothing about what a module is for.
 VAGUE_NAMES = frozenset({"common", "helpers", "misc", "utils"})
 
-# Modules that may be longer than the limit, each with its reason. Only tables qualify: modules
-# whose lines are rows, so that splitting them would hide a gap rather than show a structure.
-TABLES: dict[str, str] = {
-    "pygpulib/jit/ir/ops.py": "the definition of the IR, a table of operations read as one page",
-}
-
 
 def check_package(root: Path) -> list[str]:
     """Find every violation below ``root / "pygpulib"``.
@@ -45,19 +39,17 @@ def check_package(root: Path) -> list[str]:
     return [
         f"{path.relative_to(root).as_posix()}{violation}"
         for path in sorted((root / "pygpulib").rglob("*.py"))
-        for violation in check_module(path, is_table=path.relative_to(root).as_posix() in TABLES)
+        for violation in check_module(path)
     ]
 
 
-def check_module(path: Path, *, is_table: bool = False) -> Iterator[str]:
+def check_module(path: Path) -> Iterator[str]:
     """Yield the violations in one module, each beginning with its ``:line: ``.
 
     Parameters
     ----------
     path : Path
         The module's file.
-    is_table : bool
-        Whether the module may be longer than the limit.
 
     Yields
     ------
@@ -68,7 +60,7 @@ def check_module(path: Path, *, is_table: bool = False) -> Iterator[str]:
         yield ":1: a module is named after what it holds, not utils, helpers, common or misc"
     source = path.read_text(encoding="utf-8")
     length = len(source.splitlines())
-    if length > MAX_MODULE_LINES and not is_table:
+    if length > MAX_MODULE_LINES:
         yield f":1: module has {length} lines, expected at most {MAX_MODULE_LINES}"
     yield from _check_definitions(ast.parse(source, filename=str(path)))
 
