@@ -63,7 +63,8 @@ def download(source: ndarray, target: object, stream: StreamLike) -> HostArray:
             "the argument ary is read-only", help="copy into an array that can be written"
         )
     squeezed = source.with_layout(squeeze(source.shape, source.strides))
-    _copy_to_host(target.squeeze(), squeezed, handle)
+    # As an array without more ado: a matrix has two axes whatever happens to it.
+    _copy_to_host(np.asarray(target).squeeze(), squeezed, handle)
     return target
 
 

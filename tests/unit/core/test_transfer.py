@@ -57,6 +57,21 @@ def test_axes_of_length_one_do_not_matter():
     np.testing.assert_array_equal(target[:, 0, 0], host[0])
 
 
+class Labelled(np.ndarray):
+    """An array with a name of its own."""
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 3), (2, 1), (2, 3)])
+@pytest.mark.parametrize("kind", [np.matrix, Labelled])
+def test_subclasses_of_arrays_are_copied_and_keep_their_class(shape, kind):
+    device = to_device(fill(shape).view(kind))
+    target = np.zeros(shape).view(kind)
+    assert device.copy_to_host(target) is target
+    np.testing.assert_array_equal(np.asarray(target), fill(shape))
+    device.copy_to_device((2 * fill(shape)).view(kind))
+    np.testing.assert_array_equal(device.copy_to_host(), 2 * fill(shape))
+
+
 def test_empty_arrays_copy_whatever_their_strides():
     device = ndarray((0,), (8,), np.int8)
     host = np.ndarray((0,), strides=(0,), dtype=np.int8)
