@@ -234,12 +234,17 @@ def read_scalars(
     flag_names, number_names = split_arguments(routine)
     flags = {name: read_flag(routine.name, name, given[name]) for name in flag_names}
     numbers = {name: read_number(routine.name, name, given[name]) for name in number_names}
-    for name in routine.real_numbers:
-        if name in numbers:
-            is_hermitian = routine.name.startswith("h")
-            reason = "the result is Hermitian with no other" if is_hermitian else "so are cosines"
-            numbers[name] = read_real(routine.name, name, numbers[name], reason)
+    for name in number_names:
+        if name in routine.real_numbers:
+            numbers[name] = read_real(routine.name, name, numbers[name], _why_real(routine))
     return flags, numbers
+
+
+def _why_real(routine: Routine) -> str:
+    if "Z" not in routine.names:
+        return f"there is no {routine.name} for complex numbers"
+    is_hermitian = routine.name.startswith("h")
+    return "the result is Hermitian with no other" if is_hermitian else "so are cosines"
 
 
 def check_letters(routine: Routine, flags: dict[str, str], dtype: np.dtype[Any]) -> None:

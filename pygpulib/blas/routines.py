@@ -118,7 +118,7 @@ class Routine:
     native : tuple of str
         Its arguments in the order of C and Fortran.
     real_numbers : frozenset of str
-        Numbers that are real for complex arrays, too.
+        Numbers that are always real: for complex arrays, too, or because there are none of these.
     operands : tuple of Operand
         Its arrays in the order of the arguments.
     family : str
@@ -184,11 +184,15 @@ _WITHOUT_SUFFIX = {"geam", "dgmm", "tpttr", "trttp", "syrkx", "herkx", "gemm3m"}
 def _make(row: tuple[str, str, str, str, str, str, str]) -> Routine:
     name, letters, names, native, arrays, family, summary = row
     words = native.split()
+    plain = tuple([word.rstrip("~") for word in words])
+    is_real = letters == "SD"
     return Routine(
         name,
         _spell(names, letters),
-        tuple([word.rstrip("~") for word in words]),
-        frozenset([word[:-1] for word in words if word.endswith("~")]),
+        plain,
+        frozenset(NUMBERS).intersection(
+            plain if is_real else [word[:-1] for word in words if word.endswith("~")]
+        ),
         tuple([_read_operand(word) for word in arrays.split()]),
         family,
         summary,
