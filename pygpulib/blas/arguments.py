@@ -30,10 +30,6 @@ _FLAG_WORDS = {
 }
 
 
-# Larger ones do not fit into float64.
-_LARGEST_INTEGER = 10**308
-
-
 def read_flag(routine: str, name: str, value: object) -> str:
     """Return a letter argument as BLAS's letter.
 
@@ -67,11 +63,14 @@ def read_number(routine: str, name: str, value: object) -> object:
     ArgumentError
         If it is neither.
     """
-    if isinstance(value, int) and abs(value) > _LARGEST_INTEGER:
-        raise ArgumentError(
-            f"{routine}: the argument {name} is too large", detail="expected a number below 1e308"
-        )
-    if isinstance(value, Number):
+    if isinstance(value, Number) and not isinstance(value, np.timedelta64):
+        try:
+            complex(value)  # type: ignore[call-overload]
+        except OverflowError as cause:
+            raise ArgumentError(
+                f"{routine}: the argument {name} is too large",
+                detail="expected a number below 1e308",
+            ) from cause
         return value
     if isinstance(value, np.ndarray | ndarray) or is_cuda_array(value):
         array = value if isinstance(value, np.ndarray | ndarray) else as_cuda_array(value)

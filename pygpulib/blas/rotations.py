@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pygpulib.blas.arguments import read_number
 from pygpulib.blas.routines import LETTERS
 from pygpulib.errors import DTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 def rotg(a: object, b: object) -> tuple[Any, Any, Any, Any]:
@@ -34,7 +38,7 @@ def rotg(a: object, b: object) -> tuple[Any, Any, Any, Any]:
     >>> [float(number) for number in rotg(3.0, 4.0)]
     [5.0, 1.6666666666666667, 0.6, 0.8]
     """
-    dtype = _common_dtype("rotg", (a, b), LETTERS)
+    dtype = _common_dtype("rotg", {"a": a, "b": b}, LETTERS)
     real = np.zeros(0, dtype).real.dtype
     r, z, s = np.array(a, dtype), np.array(b, dtype), np.zeros((), dtype)
     c = np.zeros((), real)
@@ -60,8 +64,9 @@ def rotmg(d1: object, d2: object, x1: object, y1: object) -> np.ndarray[Any, Any
     numpy.ndarray
         ``[flag, h11, h21, h12, h22]`` for `rotm`.
     """
-    dtype = _common_dtype("rotmg", (d1, d2, x1, y1), ("float32", "float64"))
-    numbers = [np.array(number, dtype) for number in (d1, d2, x1, y1)]
+    given = {"d1": d1, "d2": d2, "x1": x1, "y1": y1}
+    dtype = _common_dtype("rotmg", given, ("float32", "float64"))
+    numbers = [np.array(number, dtype) for number in given.values()]
     param = np.zeros(5, dtype)
     from pygpulib.blas.fortran import find_function
 
@@ -70,14 +75,17 @@ def rotmg(d1: object, d2: object, x1: object, y1: object) -> np.ndarray[Any, Any
     return param
 
 
-def _common_dtype(name: str, numbers: tuple[object, ...], offered: Any) -> np.dtype[Any]:  # noqa: ANN401
-    arrays = [np.asarray(number) for number in numbers]
-    dtype: np.dtype[Any] = np.result_type(*[array.dtype for array in arrays])
-    if dtype.kind in "iu":
-        dtype = np.dtype(np.float64)
-    if dtype.name not in offered or any(array.size != 1 for array in arrays):
-        raise DTypeError(
-            f"{name}: the arguments are not numbers that it takes",
-            detail=f"expected numbers of dtype {', '.join(offered)}, they are of {dtype}",
-        )
-    return dtype
+def _common_dtype(name: str, numbers: dict[str, object], offered: Iterable[str]) -> np.dtype[Any]:
+    dtypes = []
+    for each, value in numbers.items():
+        dtype = np.asarray(read_number(name, each, value)).dtype
+        if dtype.kind in "biu":
+            dtype = np.dtype(np.float64)
+        if dtype.name not in offered:
+            raise DTypeError(
+                f"{name}: the argument {each} has the unsupported dtype {dtype}",
+                detail=f"expected a number of dtype {', '.join(offered)}",
+            )
+        dtypes.append(dtype)
+    common: np.dtype[Any] = np.result_type(*dtypes)
+    return common

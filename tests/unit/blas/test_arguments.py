@@ -170,8 +170,8 @@ ERRORS = [
     (
         lambda: blas.rotmg(1j, 1, 1, 1),
         DTypeError,
-        "rotmg: the arguments are not numbers that it takes\n"
-        "expected numbers of dtype float32, float64, they are of complex128",
+        "rotmg: the argument d1 has the unsupported dtype complex128\n"
+        "expected a number of dtype float32, float64",
     ),
     (
         lambda: blas.gemm_strided_batched("N", "N", 1, A[None], A[None]),
