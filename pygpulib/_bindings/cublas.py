@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from ctypes import POINTER, c_char_p, c_int, c_int64, c_size_t, c_void_p
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from pygpulib._bindings.library import Function, Library, open_shared
@@ -104,15 +104,19 @@ class CuBLASError(LibraryError):
     """
 
 
-def error_of(status: int, action: str, name: str) -> CuBLASError:
-    """Return the error that a status of a function means."""
+def status_error(library: str, status: int, action: str, name: str) -> CuBLASError:
+    """Return the error that a status of a function of a library means."""
     title, meaning = STATUSES.get(status, ("an unknown status", "nothing that this package knows"))
     error = CuBLASError(
-        f"cuBLAS could not {action}: {meaning}",
+        f"{library} could not {action}: {meaning}",
         detail=f"{name} returned CUBLAS_STATUS_{title} ({status})",
     )
     error.code = status
     return error
+
+
+error_of = partial(status_error, "cuBLAS")
+"""Return the error that a status of a function of cuBLAS means."""
 
 
 def find_cublas(routines: Mapping[str, Function]) -> Library | None:
@@ -145,17 +149,17 @@ def _open() -> ctypes.CDLL | None:
     in_wheel, lt = find_in_wheels(WHEEL_PLACES), find_in_wheels(_LT_PLACES)
     if in_wheel is not None and lt is not None:
         open_shared([lt])
-    return open_shared([in_wheel] if in_wheel else LIBRARY_NAMES) or _find_elsewhere()
+    return open_shared([in_wheel] if in_wheel else LIBRARY_NAMES) or find_by_vendor("cublas")
 
 
-def _find_elsewhere() -> ctypes.CDLL | None:
-    """Look where NVIDIA's own finder looks: conda packages, the CUDA toolkit."""
+def find_by_vendor(key: str) -> ctypes.CDLL | None:
+    """Return a library from where NVIDIA's own finder looks: conda packages, the CUDA toolkit."""
     try:
         from cuda import pathfinder
     except ImportError:
         return None
     try:
-        found = pathfinder.load_nvidia_dynamic_lib("cublas")
+        found = pathfinder.load_nvidia_dynamic_lib(key)
     except pathfinder.DynamicLibNotFoundError:
         return None
     return ctypes.CDLL(found.abs_path)

@@ -17,9 +17,10 @@ from pygpulib.blas.batched import (
     getrs_batched,
 )
 from pygpulib.blas.compat import Blas
+from pygpulib.blas.epilogues import matmul
 from pygpulib.blas.functions import make_function
-from pygpulib.blas.mixed import gemm_ex, matmul
-from pygpulib.blas.precision import math_mode
+from pygpulib.blas.mixed import gemm_ex
+from pygpulib.blas.precision import deterministic, math_mode
 from pygpulib.blas.products import gemm
 from pygpulib.blas.rotations import rotg, rotmg
 
@@ -83,6 +84,7 @@ __all__ = [
     "asum",
     "axpy",
     "copy",
+    "deterministic",
     "dgmm",
     "dot",
     "dotc",

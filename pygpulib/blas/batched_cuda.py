@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pygpulib._bindings.cublas import OPERATIONS, POINTER_MODE_HOST
+from pygpulib.blas.cuda_numbers import is_zero, place_numbers, read_number
 from pygpulib.blas.layout import find_columns
 from pygpulib.blas.routines import LETTERS
 from pygpulib.core.array import ndarray
@@ -76,10 +77,11 @@ class CudaBatched:
         inner = a.shape[2] if transa == "N" else a.shape[1]
         if output.is_flipped:
             first, second, rows, columns = second, first, columns, rows
-        numbers = [self._host_number(each, c.dtype) for each in (alpha, beta)]
-        if not numbers[0]:
+        scalars = [read_number(each, c.dtype) for each in (alpha, beta)]
+        if is_zero(scalars[0]):
             # Then factors are not read, whatever they hold.
             inner = 0
+        numbers = place_numbers(scalars, stream)
         self._call(
             "gemmStridedBatched",
             c.dtype,
@@ -89,12 +91,13 @@ class CudaBatched:
             rows,
             columns,
             inner,
-            numbers[0].ctypes.data,
+            numbers.addresses[0],
             *self._arguments(first[0]),
             *self._arguments(second[0]),
-            numbers[1].ctypes.data,
+            numbers.addresses[1],
             *self._arguments(output),
             c.shape[0],
+            mode=numbers.mode,
         )
         if output.array is not c:
             self._engine.assign(c, output.array, stream)
@@ -188,10 +191,17 @@ class CudaBatched:
 
     # -------------------------------------------------------------------------------- calls
 
-    def _call(self, name: str, dtype: np.dtype[Any], stream: int, *arguments: Any) -> None:  # noqa: ANN401
+    def _call(
+        self,
+        name: str,
+        dtype: np.dtype[Any],
+        stream: int,
+        *arguments: Any,  # noqa: ANN401
+        mode: int = POINTER_MODE_HOST,
+    ) -> None:
         values = [each.address if isinstance(each, ndarray) else each for each in arguments]
         with self._engine.handle(stream) as handle:
-            handle.use_numbers(POINTER_MODE_HOST)
+            handle.use_numbers(mode)
             function = getattr(handle.library, f"cublas{LETTERS[dtype.name]}{name}")
             function(handle.pointer, *values)
 
@@ -220,9 +230,6 @@ class CudaBatched:
 
     def _arguments(self, stack: Stack) -> tuple[int, int, int]:
         return stack.array.address, stack.leading, stack.distance
-
-    def _host_number(self, value: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:  # noqa: ANN401
-        return np.array(value.item() if isinstance(value, ndarray) else value, dtype)
 
     # ------------------------------------------------------------------------------ layouts
 

@@ -88,7 +88,6 @@ def run_native(routine: Routine, letter: str, given: dict[str, Any], stream: Str
     name, dtype = routine.names[letter], np.dtype(DTYPES[letter])
     engine = current_engine()
     values: dict[str, Any] = {}
-    keep = []
     for each, value in given.items():
         if each in FLAGS:
             values[each] = read_flag(name, each, value)
@@ -99,8 +98,7 @@ def run_native(routine: Routine, letter: str, given: dict[str, Any], stream: Str
                 number = read_real(name, each, number, "the function takes no other")
             values[each] = engine.number(number, dtype, is_real)
         elif each == "param":
-            keep.append(read_parameters(name, value, dtype))
-            values[each] = keep[-1].ctypes.data
+            values[each] = engine.number(read_parameters(name, value, dtype), dtype, False)
         elif any(operand.name == each for operand in routine.operands):
             values[each] = _read_address(name, each, value)
         elif each in SIZES:

@@ -224,7 +224,7 @@ class Call:
     def run(self) -> Any:  # noqa: ANN401
         """Do the routine, and bring what it wrote to where it belongs."""
         values, routine = self.values, self.routine
-        for name in ("alpha", "beta", "c", "s"):
+        for name in ("alpha", "beta", "c", "s", "param"):
             if name in values:
                 is_real = name in routine.real_numbers
                 values[name] = self.engine.number(values[name], self.dtype, is_real)

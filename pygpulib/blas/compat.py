@@ -77,8 +77,7 @@ def run_sized(routine: Routine, given: dict[str, Any], stream: StreamLike) -> An
             check_writable(routine.name, operand.name, arrays[operand.name])
     values: dict[str, Any] = {**flags, **numbers, **sizes.values}
     if "param" in given:
-        parameters = read_parameters(routine.name, given["param"], dtype)
-        values["param"] = parameters.ctypes.data
+        values["param"] = read_parameters(routine.name, given["param"], dtype)
     result = execute(routine, dtype, values, arrays, stream_handle(stream))
     return as_scalar(routine, result, dtype) if routine.returns_number else None
 

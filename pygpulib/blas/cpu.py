@@ -19,7 +19,7 @@ from pygpulib.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pygpulib.blas.engine import DType, Product
+    from pygpulib.blas.engine import DType, Finish, Product
     from pygpulib.blas.routines import Routine
     from pygpulib.core.driver import Driver, HostArray
     from pygpulib.core.layout import Shape
@@ -77,7 +77,10 @@ class CpuEngine:
             array[...] = 0
 
     def number(self, value: Any, dtype: DType, is_real: bool) -> Any:  # noqa: ANN401
-        """Return a number as Python's float or complex."""
+        """Return a number as Python's float or complex, and several by their address."""
+        if value.__class__ is np.ndarray and value.ndim:
+            # This also keeps the memory alive.
+            return value.ctypes
         if isinstance(value, ndarray):
             value = value.item()
         return complex(value) if dtype.kind == "c" and not is_real else float(value)
@@ -92,6 +95,10 @@ class CpuEngine:
     ) -> None:
         """Write alpha op(a) op(b) + beta c to c."""
         mixed_cpu.multiply_mixed(product, a, b, c)
+
+    def multiply_and_finish(self, wanted: Finish, stream: int) -> bool:  # noqa: ARG002
+        """Return False: products and what follows are separate steps."""
+        return False
 
     def finish(
         self,

@@ -5,18 +5,18 @@ from __future__ import annotations
 import ctypes
 import threading
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from pygpulib._bindings.cublas import MATH_MODES, POINTER_MODE_DEVICE, POINTER_MODE_HOST
-from pygpulib._record import record
 from pygpulib.blas import cuda_functions, mixed_cuda
 from pygpulib.blas.batched_cuda import CudaBatched
 from pygpulib.blas.cuda_functions import ENUMS, WITHOUT_LONG, function_name
+from pygpulib.blas.cuda_handles import Handle
+from pygpulib.blas.cuda_kernels import Kernels
+from pygpulib.blas.cuda_numbers import convert, place_numbers, read_number
 from pygpulib.blas.layout import find_columns, find_increment
-from pygpulib.blas.precision import current_math_mode
+from pygpulib.blas.precision import current_math_mode, is_deterministic
 from pygpulib.blas.routines import FLAGS, LETTERS, NUMBERS, ROUTINES
 from pygpulib.core.array import ndarray
 from pygpulib.core.creation import device_array, device_array_like
@@ -25,93 +25,15 @@ from pygpulib.core.ordering import order_after
 from pygpulib.errors import ArgumentError, DeviceMismatchError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from pygpulib.blas.engine import DType, Product
+    from pygpulib.blas.engine import DType, Finish, Product
     from pygpulib.blas.routines import Routine
     from pygpulib.core.driver import Driver, HostArray
     from pygpulib.core.driver_cuda import CudaDriver
     from pygpulib.core.layout import Shape
 
 _LARGEST_INT = 2**31 - 1
-# What NVIDIA recommends, the larger one from compute capability 9.0 on.
-_WORKSPACE_BYTES = 4 << 20
-_LARGE_WORKSPACE_BYTES = 32 << 20
-_MOST_WORKSPACES = 8
-
-
-@record
-class DeviceNumber:
-    """A number in device memory.
-
-    Attributes
-    ----------
-    array : ndarray
-        An array without axes.
-    """
-
-    array: ndarray
-
-
-class Handle:
-    """cuBLAS's state for one device in one thread.
-
-    Parameters
-    ----------
-    driver : CudaDriver
-        The back end; the device is current.
-    """
-
-    def __init__(self, driver: CudaDriver) -> None:
-        library = cuda_functions.open_cublas()
-        context = driver.contexts.current()
-        self.library = library
-        self.pointer = ctypes.c_void_p()
-        library.cublasCreate_v2(ctypes.byref(self.pointer))
-        self._workspaces: dict[int, ndarray] = {}
-        properties = driver.device_properties(context.ordinal)
-        is_large = properties.compute_capability >= (9, 0)
-        self._workspace_bytes = _LARGE_WORKSPACE_BYTES if is_large else _WORKSPACE_BYTES
-        self._stream: int | None = None
-        self._mode = POINTER_MODE_HOST
-        self._math = MATH_MODES["default"]
-        destroy = partial(library.cublasDestroy_v2, self.pointer)
-        # Finalizers must not call the library: it may wait for the device.
-        self._retire: Callable[[], None] = partial(context.retirement.add, context.handle, destroy)
-
-    def __del__(self) -> None:
-        retire = getattr(self, "_retire", None)
-        if retire is not None:
-            retire()
-
-    def use_stream(self, stream: int) -> None:
-        """Queue what follows on a stream, with a workspace that no other stream uses."""
-        if stream == self._stream:
-            return
-        self.library.cublasSetStream_v2(self.pointer, stream)
-        # A new stream makes cuBLAS forget the workspace.
-        workspace = self._workspaces.get(stream)
-        if workspace is None:
-            if len(self._workspaces) >= _MOST_WORKSPACES:
-                # Given back in the order of its stream.
-                del self._workspaces[next(iter(self._workspaces))]
-            workspace = device_array(self._workspace_bytes, np.uint8, stream=stream)
-            self._workspaces[stream] = workspace
-        self.library.cublasSetWorkspace_v2(self.pointer, workspace.address, workspace.size)
-        self._stream = stream
-
-    def use_numbers(self, mode: int) -> None:
-        """Say whether numbers are on the host or the device."""
-        if mode != self._mode:
-            self.library.cublasSetPointerMode_v2(self.pointer, mode)
-            self._mode = mode
-
-    def use_math(self, mode: str) -> None:
-        """Allow products of another precision."""
-        number = MATH_MODES[mode]
-        if number != self._math:
-            self.library.cublasSetMathMode(self.pointer, number)
-            self._math = number
 
 
 class CudaEngine:
@@ -127,7 +49,7 @@ class CudaEngine:
         self._driver = driver
         self._threads = threading.local()
         self.batched = CudaBatched(self)
-        self._finish = mixed_cuda.make_kernel()
+        self._kernels = Kernels()
         cuda_functions.open_cublas()
 
     @property
@@ -148,6 +70,7 @@ class CudaEngine:
         found = handles[ordinal]
         found.use_stream(stream)
         found.use_math(current_math_mode())
+        found.use_atomics(not is_deterministic())
         if stream not in context.pending.own:
             context.pending.prepare(stream)
         yield found
@@ -194,7 +117,7 @@ class CudaEngine:
             if source is not None:
                 self._add(array, source.is_flipped, source.leading, made, order == "C", stream)
                 return made
-        made.setitem(..., array, stream)
+        convert(array, made, stream)
         return made
 
     def _add(
@@ -244,7 +167,9 @@ class CudaEngine:
     def scale(self, array: ndarray, factor: Any, stream: int) -> None:  # noqa: ANN401
         """Multiply an array in place; 0 makes zeros whatever it held."""
         if isinstance(factor, ndarray):
-            factor = factor.item()
+            order_after([factor.buffer], stream)
+            self._kernels.scale(array, self.copy(factor, array.dtype, "C", stream), stream)
+            return
         if not factor:
             array.setitem(..., np.zeros((), array.dtype), stream)
             return
@@ -263,13 +188,7 @@ class CudaEngine:
     def number(self, value: Any, dtype: DType, is_real: bool) -> Any:  # noqa: ANN401
         """Return a number as memory that the library reads, on the host or the device."""
         element = np.zeros(0, dtype).real.dtype if is_real else dtype
-        if isinstance(value, ndarray):
-            if value.dtype == element:
-                return DeviceNumber(value)
-            value = value.item()
-        # What is too large for float32 is infinite.
-        with np.errstate(over="ignore"):
-            return np.array(value, element)
+        return read_number(value, element)
 
     def multiply_mixed(
         self, product: Product, a: ndarray, b: ndarray, c: ndarray, stream: int
@@ -277,11 +196,15 @@ class CudaEngine:
         """Write alpha op(a) op(b) + beta c to c."""
         mixed_cuda.multiply_mixed(self, product, (a, b), c, stream)
 
+    def multiply_and_finish(self, wanted: Finish, stream: int) -> bool:
+        """Do a product with finished elements in one call of cublasLt, if it can."""
+        return mixed_cuda.multiply_and_finish(self, wanted, stream)
+
     def finish(
         self, work: ndarray, bias: ndarray, activation: str | None, out: ndarray, stream: int
     ) -> None:
         """Write f(work + bias) to out, with a kernel."""
-        mixed_cuda.finish(self._finish, work, bias, activation, out, stream)
+        self._kernels.finish(work, bias, activation, out, stream)
 
     def multiply_small(self, *_arguments: object) -> None:
         """Return None: there is no short way."""
@@ -295,34 +218,24 @@ class CudaEngine:
                 f"{routine.name}: the arrays are too large for cuBLAS",
                 detail=f"sizes and distances go up to {_LARGEST_INT}",
             )
-        numbers = {name: values[name] for name in NUMBERS if name in routine.native}
-        on_device = any(isinstance(number, DeviceNumber) for number in numbers.values())
-        if on_device:
-            numbers = {name: self._on_device(number, stream) for name, number in numbers.items()}
+        names = [name for name in (*NUMBERS, "param") if name in routine.native]
+        numbers = place_numbers([values[name] for name in names], stream)
+        places = dict(zip(names, numbers.addresses, strict=True))
         result = self._result(routine, letter, is_long)
         arguments = []
         for name in routine.native:
             if name in FLAGS:
                 arguments.append(ENUMS[name][values[name]])
-            elif name in numbers:
-                arguments.append(_address_of(numbers[name]))
             elif name == "result":
                 arguments.append(result.ctypes.data)
             else:
-                arguments.append(values[name])
+                arguments.append(places[name] if name in places else values[name])
         with self.handle(stream) as handle:
-            handle.use_numbers(POINTER_MODE_DEVICE if on_device else POINTER_MODE_HOST)
+            # Results are always for the host.
+            handle.use_numbers(numbers.mode)
             name = function_name(routine, letter, is_long)
             getattr(handle.library, name)(handle.pointer, *arguments)
         return result[()] if routine.returns_number else None
-
-    def _on_device(self, number: Any, stream: int) -> DeviceNumber:  # noqa: ANN401
-        if isinstance(number, DeviceNumber):
-            order_after([number.array.buffer], stream)
-            return number
-        made = device_array((), number.dtype, stream=stream)
-        made.copy_to_device(number, stream)
-        return DeviceNumber(made)
 
     def _result(self, routine: Routine, letter: str, is_long: bool) -> np.ndarray[Any, Any]:
         dtype = np.dtype({"S": "f4", "D": "f8", "C": "c8", "Z": "c16"}[letter])
@@ -339,14 +252,8 @@ def _integers(routine: Routine, values: dict[str, Any]) -> Iterator[int]:
     for name in routine.native:
         if name not in FLAGS and name not in NUMBERS and name not in arrays:
             value = values.get(name)
-            if isinstance(value, int) and name != "param":
+            if isinstance(value, int):
                 yield value
-
-
-def _address_of(number: Any) -> int:  # noqa: ANN401
-    if isinstance(number, DeviceNumber):
-        return number.array.address
-    return int(number.ctypes.data)
 
 
 def create(driver: Driver) -> CudaEngine:

@@ -41,6 +41,35 @@ class Product:
     compute: str
 
 
+@record
+class Finish:
+    """A product whose elements are finished: f(alpha A B + beta C + bias).
+
+    Attributes
+    ----------
+    product : Product
+        How the factors are multiplied.
+    a, b : array
+        The factors: matrices, or stacks of them where the result is one.
+    addend : array or None
+        C, of the result's shape and dtype.
+    bias : array or None
+        What is added to every row, of the result's dtype.
+    activation : str or None
+        The function.
+    out : array
+        The result, which is packed.
+    """
+
+    product: Product
+    a: AnyArray
+    b: AnyArray
+    addend: AnyArray | None
+    bias: AnyArray | None
+    activation: str | None
+    out: AnyArray
+
+
 class Batched(Protocol):
     """What an engine does with stacks of matrices, whose first axis counts the problems."""
 
@@ -135,13 +164,17 @@ class Engine(Protocol):
         ...
 
     def number(self, value: object, dtype: DType, is_real: bool) -> object:
-        """Return a number, or an array without axes, as `run` takes it."""
+        """Return a number, or an array that holds one or a few, as `run` takes it."""
         ...
 
     def multiply_mixed(
         self, product: Product, a: AnyArray, b: AnyArray, c: AnyArray, stream: int
     ) -> None:
         """Write alpha op(a) op(b) + beta c to c."""
+        ...
+
+    def multiply_and_finish(self, wanted: Finish, stream: int) -> bool:
+        """Do a product with finished elements in one go; return whether that was possible."""
         ...
 
     def finish(

@@ -26,7 +26,7 @@ from pygpulib.blas.routines import FLAGS, NUMBERS, ROUTINES, SIZES, Role
 from pygpulib.core.array import ndarray
 from pygpulib.core.creation import device_array
 from pygpulib.core.stream import stream_handle
-from pygpulib.errors import ArgumentError, ShapeError
+from pygpulib.errors import ArgumentError, ArgumentTypeError, ShapeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,8 +112,7 @@ def _run_anew(
     _learn_sizes(routine, sizes, arrays)
     values: dict[str, Any] = {**flags, **numbers, **sizes.values}
     if "param" in given:
-        parameters = read_parameters(routine.name, given["param"], dtype)
-        values["param"] = parameters.ctypes.data
+        values["param"] = read_parameters(routine.name, given["param"], dtype)
     outputs = _prepare_outputs(routine, sizes, arrays, values, dtype, stream)
     every = {**arrays, **outputs}
     make_output = None
@@ -144,21 +143,31 @@ def as_scalar(routine: Routine, result: Any, dtype: np.dtype[Any]) -> Any:  # no
     return dtype.type(result)
 
 
-def read_parameters(routine: str, param: object, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Return the five numbers of a modified Givens rotation, on the host.
+def read_parameters(routine: str, param: object, dtype: np.dtype[Any]) -> GivenArray:
+    """Return the five numbers of a modified Givens rotation, which may stay in device memory.
 
     Raises
     ------
-    ShapeError
-        If there are not five.
+    ArgumentTypeError, ShapeError, ArgumentError
+        If they are not real numbers, not five, or if the first is seen to mean nothing.
     """
-    host = np.ascontiguousarray(np.asarray(param), dtype)
-    if host.shape != (5,):
+    rule = "expected five numbers: flag, h11, h21, h12, h22"
+    is_on_device = isinstance(param, ndarray) and param.host_view is None
+    found: Any = param if is_on_device else np.asarray(param)
+    if found.dtype.kind not in "iuf":
+        raise ArgumentTypeError(f"{routine}: the argument param is {param!r}", detail=rule)
+    if tuple(found.shape) != (5,):
         raise ShapeError(
-            f"{routine}: the argument param has shape {host.shape}",
-            detail="expected five numbers: flag, h11, h21, h12, h22",
+            f"{routine}: the argument param has shape {tuple(found.shape)}", detail=rule
         )
-    return host
+    if is_on_device:
+        return found  # type: ignore[no-any-return]
+    if found[0] not in (-2, -1, 0, 1):
+        raise ArgumentError(
+            f"{routine}: the argument param begins with {found[0]}",
+            detail="expected the flag -1, 0 or 1, or -2 for no rotation",
+        )
+    return np.ascontiguousarray(found, dtype)
 
 
 def execute(

@@ -1,4 +1,4 @@
-"""Products in mixed precision, and products with something done to each element afterwards."""
+"""Products in mixed precision."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from pygpulib.blas.arguments import GivenArray
-    from pygpulib.blas.engine import Engine
+    from pygpulib.core.layout import Shape
     from pygpulib.core.stream import StreamLike
 
 # By the dtype of the factors and the arithmetic: the dtypes that the result may have.
@@ -38,8 +38,6 @@ COMBINATIONS: dict[tuple[str, str], tuple[str, ...]] = {
     ("int8", "float32"): ("float32",),
 }
 """What there is, the first arithmetic and result being the default."""
-
-ACTIVATIONS = ("relu", "gelu")
 
 
 @record
@@ -108,7 +106,31 @@ class Plan:
             )
 
 
-def _read_matrix(name: str, argument: str, value: object) -> GivenArray:
+def read_matrix(name: str, argument: str, value: object) -> GivenArray:
+    """Return a matrix.
+
+    Raises
+    ------
+    ArgumentTypeError, ShapeError
+        If it is none.
+    """
+    array = read_array(name, argument, value)
+    if array.ndim != 2:
+        raise ShapeError(
+            f"{name}: the argument {argument} has {counted(array.ndim, 'axis', 'axes')}",
+            detail=f"expected two axes, its shape is {tuple(array.shape)}",
+        )
+    return array
+
+
+def read_array(name: str, argument: str, value: object) -> GivenArray:
+    """Return an array of any kind.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If it is none.
+    """
     if not isinstance(value, np.ndarray | ndarray):
         if not is_cuda_array(value):
             raise ArgumentTypeError(
@@ -116,28 +138,39 @@ def _read_matrix(name: str, argument: str, value: object) -> GivenArray:
                 detail="expected an array",
             )
         value = as_cuda_array(value)
-    if value.ndim != 2:
-        raise ShapeError(
-            f"{name}: the argument {argument} has {counted(value.ndim, 'axis', 'axes')}",
-            detail=f"expected two axes, its shape is {tuple(value.shape)}",
-        )
     return value
 
 
-def _read_factor(name: str, argument: str, value: object) -> object:
+def read_factor(name: str, argument: str, value: object) -> object:
+    """Return alpha or beta.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no real number.
+    """
     number = read_number(name, argument, value)
     return read_real(name, argument, number, "there are no complex products in mixed precision")
 
 
-def _check_whole(name: str, compute: str, **factors: Any) -> None:  # noqa: ANN401
-    """Refuse factors of products in int32 that are no integers."""
+def check_whole(name: str, compute: str, **factors: Any) -> None:  # noqa: ANN401
+    """Refuse factors of products in int32 that are no integers.
+
+    Raises
+    ------
+    ArgumentError
+        If there is one. What device memory holds is not looked at, only its dtype.
+    """
     if compute != "int32":
         return
     for argument, factor in factors.items():
-        number: Any = factor.item() if isinstance(factor, ndarray) else factor
-        if not float(number).is_integer():
+        if isinstance(factor, ndarray):
+            is_whole, shown = factor.dtype.kind in "iu", f"an array of {factor.dtype}"
+        else:
+            is_whole, shown = float(factor).is_integer(), repr(factor)
+        if not is_whole:
             raise ArgumentError(
-                f"{name}: the argument {argument} is {number!r}",
+                f"{name}: the argument {argument} is {shown}",
                 detail="expected an integer: the product is computed in int32",
                 help="ask for compute='float32'",
             )
@@ -217,58 +250,6 @@ def gemm_ex(  # noqa: PLR0913  (as the library has it)
     return _multiply(wanted, (transa, transb), A, B)
 
 
-def matmul(  # noqa: PLR0913  (as the library has it)
-    A: Any,  # noqa: ANN401
-    B: Any,  # noqa: ANN401
-    *,
-    alpha: object = 1,
-    beta: object = 0,
-    C: Any = None,  # noqa: ANN401
-    bias: Any = None,  # noqa: ANN401
-    activation: str | None = None,
-    dtype: DTypeLike | None = None,
-    compute: str | None = None,
-    stream: StreamLike = None,
-) -> Any:  # noqa: ANN401
-    """Multiply matrices and finish each element: f(alpha A B + beta C + bias).
-
-    Parameters
-    ----------
-    A, B : array
-        The factors, of one dtype: float16, bfloat16, float32, float64 or int8.
-    alpha, beta : number
-        The factors of the product and of C.
-    C : array, optional
-        What is added, of the result's shape; it is not changed.
-    bias : array, optional
-        What is added to every row, of the result's number of columns.
-    activation : str, optional
-        ``"relu"``, or ``"gelu"`` in its approximation by a hyperbolic tangent.
-    dtype, compute : optional
-        As in `gemm_ex`.
-    stream : Stream, optional
-        Where the work is queued.
-
-    Returns
-    -------
-    array
-        A new array.
-
-    Raises
-    ------
-    ShapeError, DTypeError, ArgumentError
-        If arguments do not fit each other, or are none.
-
-    Examples
-    --------
-    >>> matmul(np.eye(2), np.array([[1.0, -2], [3, -4]]), bias=np.ones(2), activation="relu")
-    array([[2., 0.],
-           [4., 0.]])
-    """
-    wanted = Wanted("matmul", alpha, beta, C, dtype, compute, stream)
-    return _multiply_and_finish(wanted, A, B, bias, activation)
-
-
 def _multiply(wanted: Wanted, letters: tuple[str, str], A: Any, B: Any) -> Any:  # noqa: ANN401
     """Do what `gemm_ex` says."""
     name, alpha, beta = wanted.name, wanted.alpha, wanted.beta
@@ -276,21 +257,21 @@ def _multiply(wanted: Wanted, letters: tuple[str, str], A: Any, B: Any) -> Any: 
         read_flag(name, "transa", letters[0]),
         read_flag(name, "transb", letters[1]),
     )
-    alpha, beta = _read_factor(name, "alpha", alpha), _read_factor(name, "beta", beta)
-    a, b = _read_matrix(name, "A", A), _read_matrix(name, "B", B)
+    alpha, beta = read_factor(name, "alpha", alpha), read_factor(name, "beta", beta)
+    a, b = read_matrix(name, "A", A), read_matrix(name, "B", B)
     shape = _shape_of_product(name, first, second, a, b)
-    target = None if wanted.C is None else _read_matrix(name, "C", wanted.C)
+    target = None if wanted.C is None else read_matrix(name, "C", wanted.C)
     plan = Plan(
         name, a.dtype.name, wanted.compute, wanted.dtype if target is None else target.dtype
     )
-    _check_whole(name, plan.compute, alpha=alpha, beta=beta)
+    check_whole(name, plan.compute, alpha=alpha, beta=beta)
     engine, handle = current_engine(), stream_handle(wanted.stream)
     if target is None:
         if isinstance(beta, ndarray) or beta:
             raise ArgumentError(
                 f"{name}: the argument beta is given, and C is not", detail="beta multiplies C"
             )
-        target = _make(shape, plan.result, a, b, handle)
+        target = make_result(shape, plan.result, a, b, handle)
     else:
         check_writable(name, "C", target)
         if tuple(target.shape) != shape:
@@ -305,105 +286,10 @@ def _multiply(wanted: Wanted, letters: tuple[str, str], A: Any, B: Any) -> Any: 
     return target
 
 
-def _multiply_and_finish(
-    wanted: Wanted,
-    A: Any,  # noqa: ANN401
-    B: Any,  # noqa: ANN401
-    bias: Any,  # noqa: ANN401
-    activation: str | None,
-) -> Any:  # noqa: ANN401
-    """Do what `matmul` says."""
-    name, alpha, beta = wanted.name, wanted.alpha, wanted.beta
-    alpha, beta = _read_factor(name, "alpha", alpha), _read_factor(name, "beta", beta)
-    a, b = _read_matrix(name, "A", A), _read_matrix(name, "B", B)
-    shape = _shape_of_product(name, "N", "N", a, b)
-    plan = Plan(name, a.dtype.name, wanted.compute, wanted.dtype)
-    _check_whole(name, plan.compute, alpha=alpha, beta=beta)
-    if activation is not None and activation not in ACTIVATIONS:
-        raise ArgumentError(
-            f"{name}: the argument activation is {activation!r}",
-            detail=f"expected {' or '.join(map(repr, ACTIVATIONS))}",
-        )
-    engine, handle = current_engine(), stream_handle(wanted.stream)
-    is_finished = bias is not None or activation is not None
-    # Elements are finished before they are rounded.
-    precise = _precise(plan.result) if is_finished else plan.result
-    factors = [engine.adopt(each, handle) for each in (a, b)]
-    work = engine.empty(shape, precise, "C", handle)
-    beta = _take_addend(engine, wanted.C, beta, work, handle)
-    arithmetic = plan.compute if precise == plan.result else _wide_arithmetic(a.dtype.name, plan)
-    product = Product("N", "N", alpha, beta, arithmetic)
-    engine.multiply_mixed(product, factors[0], factors[1], work, handle)
-    target = _make(shape, plan.result, a, b, handle)
-    native = engine.adopt(target, handle)
-    if is_finished:
-        row = _read_bias(engine, bias, shape[1], precise, handle)
-        engine.finish(work, row, activation, native, handle)
-    else:
-        engine.assign(native, work, handle)
-    engine.publish(native, target, handle)
-    return target
-
-
-def _precise(result: np.dtype[Any]) -> np.dtype[Any]:
-    if result.name == "int32":
-        raise DTypeError(
-            "matmul: an int32 result has no bias or activation",
-            help="ask for compute='float32'",
-        )
-    return result if result.itemsize >= 4 else np.dtype(np.float32)
-
-
-def _wide_arithmetic(factors: str, plan: Plan) -> str:
-    return "float32" if factors in ("float16", "bfloat16") else plan.compute
-
-
-def _take_addend(
-    engine: Engine,
-    C: Any,  # noqa: ANN401
-    beta: object,
-    work: Any,  # noqa: ANN401
-    stream: int,
-) -> object:
-    """Write C to where the product goes; return what beta is then."""
-    if C is None:
-        if isinstance(beta, ndarray) or beta:
-            raise ArgumentError(
-                "matmul: the argument beta is given, and C is not", detail="beta multiplies C"
-            )
-        return 0
-    array = _read_matrix("matmul", "C", C)
-    if tuple(array.shape) != tuple(work.shape):
-        raise ShapeError(
-            f"matmul: the argument C has shape {tuple(array.shape)}",
-            detail=f"expected {tuple(work.shape)} for these factors",
-        )
-    native = engine.adopt(array, stream)
-    engine.assign(work, engine.copy(native, work.dtype, "C", stream), stream)
-    return beta
-
-
-def _read_bias(
-    engine: Engine,
-    bias: Any,  # noqa: ANN401
-    columns: int,
-    dtype: np.dtype[Any],
-    stream: int,
-) -> Any:  # noqa: ANN401
-    if bias is None:
-        return engine.adopt(np.zeros(columns, dtype), stream)
-    array = bias if isinstance(bias, np.ndarray | ndarray) else np.asarray(bias)
-    if tuple(array.shape) != (columns,):
-        raise ShapeError(
-            f"matmul: the argument bias has shape {tuple(array.shape)}",
-            detail=f"expected ({columns},), one element for each column",
-        )
-    return engine.copy(engine.adopt(array, stream), dtype, "C", stream)
-
-
-def _make(
-    shape: tuple[int, int], dtype: np.dtype[Any], a: GivenArray, b: GivenArray, stream: int
+def make_result(
+    shape: Shape, dtype: np.dtype[Any], a: GivenArray, b: GivenArray, stream: int
 ) -> GivenArray:
+    """Return a new array for a result, of the kind of the factors."""
     if isinstance(a, ndarray) or isinstance(b, ndarray):
         return device_array(shape, dtype, stream=stream)
     return np.empty(shape, dtype)

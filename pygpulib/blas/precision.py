@@ -1,4 +1,4 @@
-"""How exact products in single precision have to be."""
+"""How exact products in single precision have to be, and whether sums may be in any order."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ MODES = ("default", "pedantic", "tf32")
 class _ThreadState(threading.local):
     def __init__(self) -> None:
         self.mode = "default"
+        self.is_deterministic = True
 
 
 _thread = _ThreadState()
@@ -25,6 +26,11 @@ _thread = _ThreadState()
 def current_math_mode() -> str:
     """Return what `math_mode` says in the calling thread."""
     return _thread.mode
+
+
+def is_deterministic() -> bool:
+    """Return what `deterministic` says in the calling thread."""
+    return _thread.is_deterministic
 
 
 @contextmanager
@@ -59,3 +65,30 @@ def math_mode(mode: str) -> Iterator[None]:
         yield
     finally:
         _thread.mode = before
+
+
+@contextmanager
+def deterministic(is_required: bool = True) -> Iterator[None]:
+    """Say whether a call has to give the same bits every time, inside a block.
+
+    By default it has to: on one model of GPU, with one version of cuBLAS, the numbers depend on
+    the arguments only. Each stream has its own workspace, so that work on others changes nothing.
+
+    Parameters
+    ----------
+    is_required : bool
+        If false, cuBLAS may add with atomic operations, whose order is left to chance. Some
+        routines, among them `symv` and `hemv`, are faster then. The CPU back end does the same
+        in any case.
+
+    Examples
+    --------
+    >>> with deterministic(False):
+    ...     is_deterministic()
+    False
+    """
+    before, _thread.is_deterministic = _thread.is_deterministic, bool(is_required)
+    try:
+        yield
+    finally:
+        _thread.is_deterministic = before
