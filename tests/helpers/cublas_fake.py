@@ -7,22 +7,22 @@ does is queued on the fake stream, and its arrays must lie in device memory.
 from __future__ import annotations
 
 import ctypes
-import gc
 import itertools
 import traceback
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import ml_dtypes
 import numpy as np
-from scipy.linalg import lapack
 
 from pygpulib._bindings import cublas
 from pygpulib._bindings.library import Library
-from pygpulib.blas import cuda_functions
+from pygpulib.blas import cuda_functions, cuda_lt
 from pygpulib.blas.cuda_functions import function_name, routine_functions
 from pygpulib.blas.routines import DTYPES, MIXED_ROUTINES, ROUTINES, Form
 from tests.helpers import blas_reference
+from tests.helpers.cublas_batches import FACTORIZATIONS, MIXED, PRODUCTS, Batches
+from tests.helpers.cublaslt_fake import FakeCublasLt
+from tests.helpers.simulated_memory import without_collection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,24 +38,6 @@ LETTERS = {
     "uplo": {0: "L", 1: "U"},
     "side": {0: "L", 1: "R"},
     "diag": {0: "N", 1: "U"},
-}
-DATA_TYPES = {
-    0: "float32",
-    1: "float64",
-    2: "float16",
-    3: "int8",
-    10: "int32",
-    14: ml_dtypes.bfloat16,
-}
-# Of factors, and of the arithmetic.
-COMPUTE_TYPES = {
-    64: ("float16", "float32"),
-    68: ("float32", "float64"),
-    70: ("float64", "float64"),
-    72: ("int32", "int64"),
-    74: ("float32", "float64"),
-    75: ("float32", "float64"),
-    77: ("float32", "float64"),
 }
 NUMBERS = ("alpha", "beta", "c", "s")
 OTHERS = {
@@ -88,7 +70,7 @@ class State:
         self.workspace = 0
 
 
-class FakeCublas:
+class FakeCublas(Batches):
     """Stands in for the open library.
 
     Attributes
@@ -103,12 +85,15 @@ class FakeCublas:
         Statuses of functions that are to fail.
     workspaces : set of str
         Descriptions of the memory that handles were given.
+    light : FakeCublasLt
+        The library for products with finished elements.
     """
 
     _name = "libcublas.fake"
 
     def __init__(self, driver: FakeCuda) -> None:
-        self.driver = driver
+        super().__init__(driver)
+        self.light = FakeCublasLt(driver)
         self.calls: list[tuple[str, int]] = []
         self.states: dict[int, State] = {}
         self.modes: list[int] = []
@@ -126,7 +111,7 @@ class FakeCublas:
         }
         self._batches = {
             f"cublas{letter}{name}": (name, letter)
-            for name in ("gemmStridedBatched", *FACTORIZATIONS)
+            for name in (*PRODUCTS, *FACTORIZATIONS)
             for letter in DTYPES
         }
         self._table = {**cublas.FUNCTIONS, **routine_functions()}
@@ -145,13 +130,14 @@ class FakeCublas:
             if name in self.refused:
                 return self.refused[name]
             try:
-                with self.driver.system.lock, _without_collection():
+                with self.driver.system.lock, without_collection():
                     if name in self._routines:
                         self._run(name, *arguments)
                     elif name in self._batches:
-                        self._run_batch(name, *arguments)
-                    elif name == "cublasGemmEx":
-                        self._run_mixed(name, *arguments)
+                        handle, *rest = arguments
+                        self.run_batch(name, self._state(handle), *self._batches[name], *rest)
+                    elif name in MIXED:
+                        self.run_mixed(name, self._state(arguments[0]), *arguments[1:])
                     else:
                         getattr(self, OTHERS[name])(*arguments)
             except RefusedError as refusal:
@@ -223,162 +209,10 @@ class FakeCublas:
         if routine.returns_number:
             self.driver.system.work.drain(work)
 
-    def _submit(self, name: str, handle: int | None, step: Any, *, waits: bool = False) -> None:
-        state = self._state(handle)
+    def submit(self, name: str, state: Any, step: Any) -> None:
         assert state.workspace, "the workspace was not set after the stream"
         self.calls.append((name, state.stream))
-        work = self.driver.system.work.submit(self.driver.system.stream(state.stream), name, step)
-        if waits:
-            self.driver.system.work.drain(work)
-
-    def _matrix(self, address: int, rows: int, columns: int, leading: int, dtype: Any) -> Any:
-        assert leading >= max(rows, 1), f"a leading dimension of {leading} for {rows} rows"
-        strides = (dtype.itemsize, leading * dtype.itemsize)
-        self._check_span(address, (rows, columns), strides, dtype.itemsize)
-        return self._view(address, (rows, columns), strides, dtype)
-
-    def _matrices(
-        self, addresses: int, count: int, rows: int, columns: int, leading: int, dtype: Any
-    ) -> list[Any]:
-        self._check(addresses, 8 * count)
-        places = self._view(addresses, (count,), (8,), np.dtype(np.int64))
-        return [self._matrix(int(each), rows, columns, leading, dtype) for each in places]
-
-    def _run_batch(self, name: str, handle: int | None, *arguments: Any) -> None:
-        kind, letter = self._batches[name]
-        dtype = np.dtype(DTYPES[letter])
-        if kind != "gemmStridedBatched":
-            step = FACTORIZATIONS[kind]
-            self._submit(name, handle, lambda: step(self, dtype, *arguments))
-            return
-        transa, transb, m, n, k, alpha, *rest = arguments
-        a, lda, step_a, b, ldb, step_b, beta, c, ldc, step_c, count = rest
-        one, two = LETTERS["transa"][transa], LETTERS["transb"][transb]
-        assert self._state(handle).mode == 0
-        factor, other = (
-            self._view(each, (1,), (dtype.itemsize,), dtype)[0].item() for each in (alpha, beta)
-        )
-
-        def run() -> None:
-            for i in range(count):
-                place = [
-                    each + i * step * dtype.itemsize
-                    for each, step in ((a, step_a), (b, step_b), (c, step_c))
-                ]
-                first = self._matrix(place[0], *((m, k) if one == "N" else (k, m)), lda, dtype)
-                second = self._matrix(place[1], *((k, n) if two == "N" else (n, k)), ldb, dtype)
-                output = self._matrix(place[2], m, n, ldc, dtype)
-                product = blas_reference.op(one, first) @ blas_reference.op(two, second)
-                output[...] = blas_reference.blend(factor * product, other, output)
-
-        self._submit(name, handle, run)
-
-    def getrf(
-        self, dtype: Any, n: int, a: int, lda: int, pivots: int, info: int, count: int
-    ) -> None:
-        factor = lapack.get_lapack_funcs("getrf", dtype=dtype)
-        for i, matrix in enumerate(self._matrices(a, count, n, n, lda, dtype)):
-            matrix[...], order, status = factor(matrix)
-            self._integers(pivots + 4 * n * i, n)[...] = order + 1
-            self._integers(info + 4 * i, 1)[...] = status
-
-    def getrs(
-        self,
-        dtype: Any,
-        trans: int,
-        n: int,
-        columns: int,
-        a: int,
-        lda: int,
-        pivots: int,
-        b: int,
-        ldb: int,
-        info: int,
-        count: int,
-    ) -> None:
-        solve = lapack.get_lapack_funcs("getrs", dtype=dtype)
-        right = self._matrices(b, count, n, columns, ldb, dtype)
-        for i, matrix in enumerate(self._matrices(a, count, n, n, lda, dtype)):
-            order = self._integers(pivots + 4 * n * i, n) - 1
-            right[i][...] = solve(matrix, order, right[i], trans=trans)[0]
-
-    def getri(
-        self,
-        dtype: Any,
-        n: int,
-        a: int,
-        lda: int,
-        pivots: int,
-        c: int,
-        ldc: int,
-        info: int,
-        count: int,
-    ) -> None:
-        invert = lapack.get_lapack_funcs("getri", dtype=dtype)
-        outputs = self._matrices(c, count, n, n, ldc, dtype)
-        for i, matrix in enumerate(self._matrices(a, count, n, n, lda, dtype)):
-            order = self._integers(pivots + 4 * n * i, n) - 1
-            outputs[i][...], self._integers(info + 4 * i, 1)[...] = invert(matrix, order)
-
-    def geqrf(
-        self, dtype: Any, m: int, n: int, a: int, lda: int, tau: int, info: int, count: int
-    ) -> None:
-        factor = lapack.get_lapack_funcs("geqrf", dtype=dtype)
-        factors = self._matrices(tau, count, min(m, n), 1, max(min(m, n), 1), dtype)
-        for i, matrix in enumerate(self._matrices(a, count, m, n, lda, dtype)):
-            matrix[...], factors[i][:, 0], _, _ = factor(matrix)
-
-    def gels(
-        self,
-        dtype: Any,
-        trans: int,
-        m: int,
-        n: int,
-        columns: int,
-        a: int,
-        lda: int,
-        c: int,
-        ldc: int,
-        host_info: int,
-        info: int,
-        count: int,
-    ) -> None:
-        assert trans == 0
-        solve = lapack.get_lapack_funcs("gels", dtype=dtype)
-        right = self._matrices(c, count, m, columns, ldc, dtype)
-        for i, matrix in enumerate(self._matrices(a, count, m, n, lda, dtype)):
-            matrix[...], right[i][...], status = solve(matrix, right[i])
-            self._integers(info + 4 * i, 1)[...] = status
-
-    def _integers(self, address: int, count: int) -> Any:
-        self._check(address, 4 * count)
-        return self._view(address, (count,), (4,), np.dtype(np.int32))
-
-    def _run_mixed(self, name: str, handle: int | None, *arguments: Any) -> None:
-        transa, transb, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, *rest = arguments
-        beta, c, type_c, ldc, compute, algorithm = rest
-        assert algorithm == -1
-        assert self._state(handle).mode == 0
-        kinds = [np.dtype(DATA_TYPES[each]) for each in (type_a, type_b, type_c)]
-        scale, inner = COMPUTE_TYPES[compute]
-        scale = np.dtype(scale)
-        factor, other = (
-            self._view(each, (1,), (scale.itemsize,), scale)[0] for each in (alpha, beta)
-        )
-        one, two = LETTERS["transa"][transa], LETTERS["transb"][transb]
-
-        def run() -> None:
-            first = self._matrix(a, *((m, k) if one == "N" else (k, m)), lda, kinds[0])
-            second = self._matrix(b, *((k, n) if two == "N" else (n, k)), ldb, kinds[1])
-            output = self._matrix(c, m, n, ldc, kinds[2])
-            product = blas_reference.op(one, first).astype(inner) @ blas_reference.op(
-                two, second
-            ).astype(inner)
-            output[...] = blas_reference.blend(
-                factor * product, other, output.astype(inner)
-            ).astype(kinds[2])
-
-        self._submit(name, handle, run)
+        self.driver.system.work.submit(self.driver.system.stream(state.stream), name, step)
 
     def _scalars(
         self, routine: Any, letter: str, native: dict[str, Any], on_device: bool = False
@@ -394,10 +228,10 @@ class FakeCublas:
                 is_real = name in routine.real_numbers
                 element = np.zeros(0, dtype).real.dtype if is_real else dtype
                 if on_device:
-                    self._check(value, element.itemsize)
-                found[name] = self._view(value, (1,), (element.itemsize,), element)[0].item()
+                    self.check(value, element.itemsize)
+                found[name] = self.view(value, (1,), (element.itemsize,), element)[0].item()
             elif name == "param":
-                found[name] = self._view(value, (5,), (dtype.itemsize,), dtype).copy()
+                found[name] = self.view(value, (5,), (dtype.itemsize,), dtype).copy()
             elif name in ("m", "n", "k", "kl", "ku"):
                 if value < 0:
                     raise RefusedError(INVALID_VALUE)
@@ -420,7 +254,7 @@ class FakeCublas:
             is_index = name in ("amax", "amin")
             kind = np.zeros(0, dtype).real.dtype if name in ("nrm2", "asum") else dtype
             kind = np.dtype(np.int32) if is_index else kind
-            self._view(native["result"], (1,), (8,), kind)[0] = result + is_index
+            self.view(native["result"], (1,), (8,), kind)[0] = result + is_index
             return
         for target, made in blas_reference.outputs(name, given).items():
             views[target][...] = made
@@ -443,8 +277,8 @@ class FakeCublas:
             if leading < max(shape[0], 1):
                 raise AssertionError(f"{operand.stride} is {leading} for {shape}")
             strides = (itemsize, leading * itemsize)
-        self._check_span(address, shape, strides, itemsize)
-        return self._view(address, shape, strides, dtype)
+        self.check_span(address, shape, strides, itemsize)
+        return self.view(address, shape, strides, dtype)
 
     def _shape(self, operand: Any, native: dict[str, Any], values: dict[str, Any]) -> Any:
         m, n, k = (native.get(name, 0) for name in "mnk")
@@ -462,61 +296,26 @@ class FakeCublas:
         shape = tuple(table[name] for name in operand.lengths)
         return shape[::-1] if operand.op and values[operand.op] != "N" else shape
 
-    def _check_span(self, address: int, shape: Any, strides: Any, itemsize: int) -> None:
-        if 0 in shape:
-            return
-        reach = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
-        low = address + sum(min(each, 0) for each in reach)
-        high = address + sum(max(each, 0) for each in reach) + itemsize
-        self._check(low, high - low)
-
-    def _check(self, address: int, size: int) -> None:
-        self.driver.system.blocks.check_now(address, size)
-
-    def _view(self, address: int, shape: Any, strides: Any, dtype: Any) -> Any:
-        if 0 in shape:
-            return np.empty(shape, dtype)
-        base = np.ndarray(1, dtype, (ctypes.c_char * dtype.itemsize).from_address(address))
-        return np.lib.stride_tricks.as_strided(base, shape, strides)
-
-
-FACTORIZATIONS = {
-    "getrfBatched": FakeCublas.getrf,
-    "getrsBatched": FakeCublas.getrs,
-    "getriBatched": FakeCublas.getri,
-    "geqrfBatched": FakeCublas.geqrf,
-    "gelsBatched": FakeCublas.gels,
-}
-
-
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """Keep finalizers, which take locks, from running while the driver's lock is held."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
 
 def replace_cublas(monkeypatch: pytest.MonkeyPatch, driver: FakeCuda) -> FakeCublas:
     """Make the package use a fake library with a fake driver, for the time of a test."""
     fake = FakeCublas(driver)
     monkeypatch.setattr(cuda_functions, "open_cublas", _opener(fake))
+    monkeypatch.setattr(cuda_lt, "open_cublaslt", _light_opener(fake))
     return fake
 
 
 @contextmanager
 def cublas_in_use(driver: FakeCuda) -> Iterator[FakeCublas]:
     """Make the package use a fake library with a fake driver, inside of a block."""
-    fake, before = FakeCublas(driver), cuda_functions.open_cublas
+    fake = FakeCublas(driver)
+    before = cuda_functions.open_cublas, cuda_lt.open_cublaslt
     cuda_functions.open_cublas = _opener(fake)  # type: ignore[assignment]
+    cuda_lt.open_cublaslt = _light_opener(fake)
     try:
         yield fake
     finally:
-        cuda_functions.open_cublas = before
+        cuda_functions.open_cublas, cuda_lt.open_cublaslt = before
 
 
 def _opener(fake: FakeCublas) -> Callable[[], Library]:
@@ -527,4 +326,9 @@ def _opener(fake: FakeCublas) -> Callable[[], Library]:
             raise cublas.error_of(status, functions[name].action, name)
 
     library = Library("cuBLAS", fake, functions, check_status, "fake")  # type: ignore[arg-type]
+    return lambda: library
+
+
+def _light_opener(fake: FakeCublas) -> Callable[[], Library]:
+    library = fake.light.open()
     return lambda: library
