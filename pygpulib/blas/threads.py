@@ -38,6 +38,14 @@ class OneThread:
         self._lock = Lock()
         self._users = 0
         self._before = 1
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._leave_all)
+
+    def _leave_all(self) -> None:
+        """Leave the contexts of threads that there are not in the child of a fork."""
+        if self._users:
+            self._users = 0
+            self._set(self._before)
 
     def __enter__(self) -> None:
         with self._lock:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 from pygpulib import blas, cuda
-from pygpulib.errors import ArgumentError
+from pygpulib.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 
 X, PACKED, BAND = np.arange(1.0, 4), np.arange(6.0), np.arange(6.0).reshape(2, 3)
 
@@ -31,3 +34,72 @@ def test_routines_for_real_numbers_take_no_others(routine, argument, call):
         first, second = str(caught.value).splitlines()
         assert first.startswith(f"{routine}: the argument {argument} is ")
         assert second == f"expected a real number: there is no {routine} for complex numbers"
+
+
+@pytest.mark.parametrize("half", [Fraction(1, 2), Decimal("0.5"), np.float16(0.5), np.array(0.5)])
+def test_all_kinds_of_numbers_multiply(half):
+    np.testing.assert_array_equal(blas.scal(half, X.copy()), X / 2)
+    np.testing.assert_array_equal(blas.scal(half, X.astype(complex)), X / 2)
+
+
+@pytest.mark.parametrize("number", [10**400, -(10**400), Fraction(10**400, 3)])
+def test_numbers_that_no_float_holds_are_refused(number):
+    with pytest.raises(ArgumentError) as caught:
+        blas.scal(number, X.copy())
+    assert (
+        str(caught.value) == "scal: the argument alpha is too large\nexpected a number below 1e308"
+    )
+
+
+@pytest.mark.parametrize("value", [np.timedelta64(1, "s"), "1", None, [1.0], np.ones(1)])
+def test_what_is_no_number_is_refused(value):
+    for argument, call in {
+        "alpha": lambda: blas.scal(value, X.copy()),
+        "b": lambda: blas.rotg(1.0, value),
+        "x1": lambda: blas.rotmg(1.0, 2.0, value, 3.0),
+    }.items():
+        with pytest.raises(ArgumentError) as caught:
+            call()
+        message = f"the argument {argument} is not a number: {value!r}\nexpected a number, or an "
+        assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (
+            lambda: blas.rotg(np.float16(1), 2.0),
+            DTypeError,
+            "rotg: the argument a has the unsupported dtype float16\n"
+            "expected a number of dtype float32, float64, complex64, complex128",
+        ),
+        (
+            lambda: blas.rotm(X.copy(), X.copy(), ["a"] * 5),
+            ArgumentTypeError,
+            "rotm: the argument param is ['a', 'a', 'a', 'a', 'a']\n"
+            "expected five numbers: flag, h11, h21, h12, h22",
+        ),
+        (
+            lambda: blas.rotm(X.copy(), X.copy(), [1j] * 5),
+            ArgumentTypeError,
+            "rotm: the argument param is [1j, 1j, 1j, 1j, 1j]\n"
+            "expected five numbers: flag, h11, h21, h12, h22",
+        ),
+        (
+            lambda: blas.rotm(X.copy(), X.copy(), np.ones((1, 5))),
+            ShapeError,
+            "rotm: the argument param has shape (1, 5)\n"
+            "expected five numbers: flag, h11, h21, h12, h22",
+        ),
+        (
+            lambda: blas.rotm(X.copy(), X.copy(), [7, 1, 2, 3, 4]),
+            ArgumentError,
+            "rotm: the argument param begins with 7\n"
+            "expected the flag -1, 0 or 1, or -2 for no rotation",
+        ),
+    ],
+)
+def test_mistakes_of_rotations_are_named(call, kind, message):
+    with pytest.raises(kind) as caught:
+        call()
+    assert str(caught.value) == message
