@@ -22,6 +22,9 @@ Doubles: TypeAlias = NDArray[np.float64]
 # More than what two float32 that should be the same may differ by, as a part of them.
 _LAST_BITS = 2.0**-19
 
+# Half of the distance between 1 and the float64 before it.
+_HALF_UNIT = 2.0**-54
+
 # How many parts of (0, 1] a search among cumulated probabilities tells apart.
 _PARTS = 1 << 12
 
@@ -88,6 +91,10 @@ def alias_table(mean: float) -> AliasTable:
     Poor cells, with a weight below 1, are filled in passes from the first to the last one, always
     from the highest cell that still has more than 1. A donor that falls below 1 is a poor cell
     itself from then on. One more cell, for a uniform number of exactly 1, gives `shift`.
+
+    A share is kept as far as the number of its cell and the share have a sum in double precision,
+    which is what cuRAND compares with. The smallest ones are lost, and with them what a number at
+    the very beginning of a cell gives.
     """
     shift, chances = probabilities(mean)
     count = len(chances)
@@ -111,7 +118,9 @@ def alias_table(mean: float) -> AliasTable:
         if len(later) == len(waiting):
             break
         waiting = later
-    return AliasTable(shift, np.array([*shares, 0.0]), np.array([*aliases, 0], np.uint32))
+    cells = np.arange(count + 1.0)
+    kept = (cells + np.array([*shares, 0.0])) - cells
+    return AliasTable(shift, kept, np.array([*aliases, 0], np.uint32))
 
 
 def _donor_below(weights: list[float], end: int) -> int:
@@ -124,9 +133,18 @@ def _donor_below(weights: list[float], end: int) -> int:
 
 @lru_cache(maxsize=32)
 def cumulative(mean: float) -> tuple[int, Doubles]:
-    """Return the first number of a Poisson distribution, and its cumulated probabilities."""
+    """Return the first number of a Poisson distribution, and its cumulated probabilities.
+
+    Notes
+    -----
+    They end with 1 at the last number whose probability changes a sum near 1: in cuRAND, a uniform
+    number of exactly 1 gives this one.
+    """
     shift, chances = probabilities(mean)
-    return shift, np.cumsum(chances)
+    count = int(np.flatnonzero(chances > _HALF_UNIT)[-1]) + 1
+    sums = np.minimum(np.cumsum(chances[:count]), 1.0 - 2.0 * _HALF_UNIT)
+    sums[-1] = 1.0
+    return shift, sums
 
 
 @device

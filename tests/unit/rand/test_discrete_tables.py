@@ -11,6 +11,7 @@ from pygpulib.rand import poisson_tables as poisson
 from pygpulib.rand.engine import make_engine
 from pygpulib.rand.kinds import Kind
 from pygpulib.rand.request import Distribution, make_request
+from tests.helpers.curand_host import HostGenerator
 
 
 @pytest.mark.parametrize("mean", [0.01, 0.5, 3.3, 10, 600, 1350, 1999])
@@ -82,3 +83,49 @@ def test_binomial_inverts_the_uniform_numbers():
         out = np.zeros(5000, np.uint32)
         make_engine(kind).fill(make_request(Distribution.BINOMIAL, "uint32", 50, 0.2), out)
         np.testing.assert_array_equal(out, stats.binom.ppf(uniform, 50, 0.2))
+
+
+def _index_of(number):
+    """Return which point of Sobol's first dimension has a number of 32 bits."""
+    gray, index = int(f"{number:032b}"[::-1], 2), 0
+    while gray:
+        index ^= gray
+        gray >>= 1
+    return index
+
+
+def _poisson_for(mean, number):
+    """Return the Poisson numbers that ours and the vendor's generators make of raw bits."""
+    request = make_request(Distribution.POISSON, "uint32", mean)
+    offset = _index_of(number)
+    engine, host = make_engine(Kind.SOBOL32), HostGenerator(Kind.SOBOL32, offset=offset)
+    engine.set_offset(offset)
+    out = np.empty(1, np.uint32)
+    engine.fill(request, out)
+    return int(out[0]), int(host.generate(request, 1)[0])
+
+
+@pytest.mark.parametrize("mean", [0.01530410645018848, 0.13728236768083935, 5.286195027690326, 9.9])
+def test_uniform_numbers_at_the_beginning_of_a_cell(mean):
+    cells = len(poisson.alias_table(mean).shares) - 1
+    step = cells // np.gcd(cells, 2**32)
+    for cell in range(step, cells, step):
+        ours, theirs = _poisson_for(mean, cell * 2**32 // cells - 1)
+        assert ours == theirs, cell
+
+
+@pytest.mark.parametrize("mean", [11.0, 15.0, 20.0, 32.0, 100.0, 1000.0, 7999.0])
+def test_a_uniform_number_of_one_among_cumulated_probabilities(mean):
+    ours, theirs = _poisson_for(mean, 2**32 - 1)
+    assert ours == theirs
+    shift, sums = poisson.cumulative(mean)
+    assert sums[-1] == 1.0
+    assert (sums[:-1] < 1.0).all()
+    assert shift + len(sums) - 1 == ours
+
+
+@pytest.mark.parametrize("mean", [1e-300, 1e-5, 0.3, 10.0, 250.0, 1999.0])
+def test_cumulated_probabilities_are_those_of_scipy(mean):
+    shift, sums = poisson.cumulative(mean)
+    numbers = np.arange(shift, shift + len(sums))
+    np.testing.assert_allclose(sums, stats.poisson.cdf(numbers, mean), rtol=1e-9, atol=1e-290)
