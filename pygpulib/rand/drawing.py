@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from pygpulib.core.array import ndarray
 from pygpulib.core.creation import device_array, to_device
+from pygpulib.core.interop import as_cuda_array, is_cuda_array
 from pygpulib.core.layout import normalize_shape
 from pygpulib.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from pygpulib.rand.operands import Operand, broadcast_shape
@@ -59,12 +60,12 @@ def draw(
         single = np.empty(1, dtype)
         fill(bits, sampler, single, operands)
         return single[0].item()
-    target = device_array(shape, dtype) if out is None else check_out(out, dtype)
+    target: Any = device_array(shape, dtype) if out is None else check_out(out, dtype)
     if 0 not in shape:
         order: Literal["C", "F"] = "C" if target.flags.c_contiguous else "F"
         spread = tuple(_spread(operand, shape, order) for operand in operands)
         fill(bits, sampler, flatten(target), spread)
-    return target
+    return target if out is None else out
 
 
 def fill(
@@ -122,7 +123,7 @@ def read_size(size: object) -> Shape:
     ArgumentTypeError, ShapeError
         If it is not made of integers of zero or more.
     """
-    return normalize_shape(size)
+    return normalize_shape(size, "size")
 
 
 def find_shape(operands: tuple[Operand, ...], size: object, out: object) -> Shape:
@@ -160,7 +161,7 @@ def _fits(shape: Shape, target: Shape) -> bool:
 
 
 def check_is_array(out: object) -> Array:
-    """Return an output.
+    """Return an output as an array of NumPy or of this package.
 
     Raises
     ------
@@ -169,6 +170,8 @@ def check_is_array(out: object) -> Array:
     """
     if isinstance(out, np.ndarray | ndarray):
         return out
+    if is_cuda_array(out):
+        return as_cuda_array(out)
     raise ArgumentTypeError(
         f"the argument out is a {type(out).__name__}",
         detail="expected a device array, or a NumPy array",

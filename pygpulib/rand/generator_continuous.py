@@ -44,7 +44,8 @@ def _check_interval(low: Operand, high: Operand) -> None:
 
 def _check_triangle(left: Operand, mode: Operand, right: Operand) -> None:
     broadcast_shape((left, mode, right))
-    if not (np.all(left <= mode) and np.all(mode <= right) and np.all(left < right)):
+    # NaN is neither above nor below anything.
+    if np.any(left > mode) or np.any(mode > right) or np.any(left == right):
         raise ArgumentError(
             "the corners of a triangular distribution are not in order",
             detail="expected left <= mode <= right and left < right",

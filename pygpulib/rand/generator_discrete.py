@@ -17,7 +17,7 @@ from pygpulib.rand.operands import (
     COUNT,
     MAX_MEAN,
     MEAN,
-    POSITIVE,
+    POSITIVE_NUMBER,
     PROBABILITY,
     PROBABILITY_ABOVE_0,
     PROBABILITY_BELOW_1,
@@ -128,7 +128,7 @@ class DrawsDiscrete(DrawsNumbers):
         size : int or tuple of int, optional
             Shape of the result; default: that of the parameters.
         """
-        count = read_operand("n", n, POSITIVE)
+        count = read_operand("n", n, POSITIVE_NUMBER)
         chance = read_operand("p", p, PROBABILITY_ABOVE_0)
         _check_failures(count, chance)
         return self._integers(discrete.NEGATIVE_BINOMIAL, (count, chance), size)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from pygpulib._record import record
 from pygpulib.core.array import ndarray
+from pygpulib.core.interop import as_cuda_array, is_cuda_array
 from pygpulib.errors import ArgumentError, ArgumentTypeError, ShapeError
 
 Operand: TypeAlias = NDArray[Any]
@@ -42,6 +44,7 @@ MAX_MEAN = float(2**63 - 1) - np.sqrt(float(2**63 - 1)) * 10
 ANY = Rule(lambda _: np.True_, "a number")
 NOT_NEGATIVE = Rule(lambda x: ~(x < 0), "a number that is not negative")
 POSITIVE = Rule(lambda x: ~(x <= 0), "a number above 0")
+POSITIVE_NUMBER = Rule(lambda x: x > 0, "a number above 0")
 PROBABILITY = Rule(lambda x: (x >= 0) & (x <= 1), "a probability, from 0 to 1")
 PROBABILITY_ABOVE_0 = Rule(lambda x: (x > 0) & (x <= 1), "a probability above 0 and at most 1")
 PROBABILITY_BELOW_1 = Rule(lambda x: (x >= 0) & (x < 1), "a probability from 0 on and below 1")
@@ -74,6 +77,10 @@ def read_operand(name: str, value: object, rule: Rule) -> Operand:
         if rule.allows(single):
             return single  # type: ignore[no-any-return]
     array = to_host(value)
+    if array.dtype == object and not array.ndim:
+        # Integers of more than 64 bits, fractions, and what else Python makes a number of.
+        with suppress(TypeError, ValueError, OverflowError):
+            array = np.asarray(float(array.item()))
     if array.dtype.kind not in "biuf" or (rule.is_whole and not _is_whole(array)):
         kind = "integer" if rule.is_whole else "number"
         raise ArgumentTypeError(
@@ -100,8 +107,10 @@ def read_operand(name: str, value: object, rule: Rule) -> Operand:
 
 def to_host(value: object) -> Operand:
     """Return a number or array as a host array."""
-    if isinstance(value, ndarray):
-        return value.copy_to_host()
+    if isinstance(value, np.ndarray | float | int):
+        return np.asarray(value)
+    if isinstance(value, ndarray) or is_cuda_array(value):
+        return as_cuda_array(value).copy_to_host()
     return np.asarray(value)
 
 
@@ -110,7 +119,8 @@ def _is_whole(array: Operand) -> bool:
 
 
 def _check_range(name: str, array: Operand) -> None:
-    if array.size and (array.max() >= 2**63 or array.min() < -(2**63)):
+    # As numbers of Python, which are compared exactly.
+    if array.size and (array.max().item() >= 2**63 or array.min().item() < -(2**63)):
         raise ArgumentError(
             f"the argument {name} does not fit into 64 bits", detail="expected an int64"
         )

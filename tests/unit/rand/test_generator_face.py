@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -162,7 +164,7 @@ normal([0, 1], size=3) | cannot be broadcast
 normal([0, 1], size=()) | cannot be broadcast
 normal([0, 1], [1, 2, 3]) | parameters of shapes \\(2,\\), \\(3,\\)
 normal(size=-1) | negative length
-normal(size=2.5) | 2.5
+normal(size=2.5) | the argument size is 2.5
 random(3, dtype="i4") | random was asked for numbers of type int32
 standard_normal(dtype="f2") | float16
 random(4, out=np.empty(3)) | the argument size is \\(4,\\), and out has the shape \\(3,\\)
@@ -194,6 +196,10 @@ hypergeometric(1, 1, 5) | larger than ngood \\+ nbad
 hypergeometric(-1, 1, 1) | the argument ngood is -1
 hypergeometric(10**10, 1, 5) | too large
 negative_binomial(0, 0.5) | the argument n is 0
+negative_binomial(np.nan, 0.5) | the argument n is nan
+binomial(2**64, 0.5) | does not fit into 64 bits
+binomial(np.uint64(2**63), 0.5) | does not fit into 64 bits
+normal(10**400) | the argument loc is 1000
 negative_binomial(1, 0) | the argument p is 0
 negative_binomial(1e18, 1e-9) | do not fit into 64 bits
 triangular(1, 0, 2) | not in order
@@ -348,3 +354,46 @@ def test_subclasses_of_arrays_are_filled_and_returned(kind):
     rand.default_rng(5).random(out=plain)
     assert rand.default_rng(5).random(out=special) is special
     assert np.array_equal(np.asarray(special), plain)
+
+
+@pytest.mark.parametrize(
+    ("call", "plain"),
+    [
+        ("exponential(2**64)", "exponential(2.0**64)"),
+        ("normal(-(2**80), Fraction(1, 4), 3)", "normal(-(2.0**80), 0.25, 3)"),
+        ("gamma(np.array(2**70, object), Decimal('0.5'))", "gamma(2.0**70, 0.5)"),
+        ("binomial(True, 0.25, 5)", "binomial(1, 0.25, 5)"),
+        ("binomial([True, False], True)", "binomial([1, 0], 1)"),
+        ("hypergeometric(np.array([True, False]), 6, 3)", "hypergeometric([1, 0], 6, 3)"),
+        ("binomial(np.uint64(2**63 - 1), 0.5)", "binomial(2**63 - 1, 0.5)"),
+        ("binomial(np.float16(3), np.float16(0.5), 4)", "binomial(3, 0.5, 4)"),
+        ("poisson(np.array([1, 2], 'i1'))", "poisson([1.0, 2.0])"),
+    ],
+)
+def test_whatever_is_a_number_is_taken_as_one(call, plain):
+    names = {"np": np, "Fraction": Fraction, "Decimal": Decimal}
+    found, expected = (eval(f"rng.{each}", {"rng": ours(), **names}) for each in (call, plain))
+    np.testing.assert_array_equal(np.asarray(found), np.asarray(expected))
+
+
+@pytest.mark.parametrize("corners", [(np.nan, 1, 2), (0, np.nan, 2), (0, 1, np.nan)])
+def test_triangles_without_a_number_give_none(corners):
+    assert np.isnan(ours().triangular(*corners))
+    assert np.isnan(theirs().triangular(*corners))
+
+
+class OfAnotherLibrary:
+    """An array that only speaks the CUDA array interface."""
+
+    def __init__(self, array):
+        self.array = to_device(array)
+        self.__cuda_array_interface__ = self.array.__cuda_array_interface__
+
+
+def test_arrays_of_other_libraries_are_parameters_and_outputs():
+    scales = np.array([1.0, 1e6])
+    found = ours().exponential(OfAnotherLibrary(scales))
+    np.testing.assert_array_equal(found.copy_to_host(), ours().exponential(scales).copy_to_host())
+    out = OfAnotherLibrary(np.zeros(5))
+    assert ours().random(out=out) is out
+    np.testing.assert_array_equal(out.array.copy_to_host(), ours().random(5).copy_to_host())
