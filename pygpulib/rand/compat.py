@@ -12,7 +12,7 @@ from pygpulib.core.creation import device_array
 from pygpulib.core.device import current_device, current_driver
 from pygpulib.errors import ArgumentError
 from pygpulib.rand.binding import read_type
-from pygpulib.rand.engine import make_engine
+from pygpulib.rand.engine import MAX_DIMENSIONS, make_engine
 from pygpulib.rand.filling import fill_first, read_array
 from pygpulib.rand.kinds import RULES, Kind, Ordering
 from pygpulib.rand.request import Distribution, make_request, read_integer
@@ -260,7 +260,7 @@ class QRNG(RNG):
 
     @ndim.setter
     def ndim(self, ndim: int) -> None:
-        self._engine.set_dimensions(ndim)
+        self._engine.set_dimensions(read_integer("ndim", ndim, 1, MAX_DIMENSIONS))
         self._ndim = ndim
 
 

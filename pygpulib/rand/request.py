@@ -43,7 +43,7 @@ _PARAMETERS = {
     Distribution.UNIFORM: (),
     Distribution.NORMAL: ("mean", "sigma"),
     Distribution.LOGNORMAL: ("mean", "sigma"),
-    Distribution.POISSON: ("lambda",),
+    Distribution.POISSON: ("lmbd",),
     Distribution.BINOMIAL: ("n", "p"),
 }
 
@@ -59,7 +59,7 @@ class Request:
     dtype : str
         Type of the numbers: ``"uint32"``, ``"uint64"``, ``"float32"`` or ``"float64"``.
     parameters : tuple of float
-        (mean, sigma) of normal and log-normal, (lambda,) of Poisson, (n, p) of binomial
+        (mean, sigma) of normal and log-normal, (lmbd,) of Poisson, (n, p) of binomial
         distributions, else empty.
     """
 
@@ -148,7 +148,7 @@ def _check_normal(mean: float, sigma: float) -> None:
 def _check_poisson(mean: float) -> None:
     if not 0.0 < mean <= MAX_POISSON_MEAN:
         raise ArgumentError(
-            f"the argument lambda is {mean:g}",
+            f"the argument lmbd is {mean:g}",
             detail=f"expected a mean above 0 and at most {MAX_POISSON_MEAN:.0f}",
         )
 
