@@ -62,7 +62,7 @@ def test_kernels_and_libraries_share_arrays_on_the_processor():
 
 
 def test_kernels_and_libraries_share_arrays_without_copies(fake_cuda, monkeypatch):
-    cublas, curand = replace_cublas(monkeypatch, fake_cuda), replace_curand(monkeypatch)
+    cublas, curand = replace_cublas(monkeypatch, fake_cuda), replace_curand(monkeypatch, fake_cuda)
     stream = cuda.stream()
     work, c, noise = run(stream)
     # The first time sets up handles and compiles kernels.

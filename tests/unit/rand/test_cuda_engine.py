@@ -37,7 +37,7 @@ EVERYTHING = [UNIFORM, NORMAL, POISSON, NORMAL_DOUBLE, BINOMIAL, UNIFORM_DOUBLE]
 def curand(fake_cuda, monkeypatch):
     # A kernel stays loaded on the driver of its first launch, which ends with a test.
     monkeypatch.setattr(cuda, "_invert", kernel(cuda._invert.py_func))
-    return replace_curand(monkeypatch)
+    return replace_curand(monkeypatch, fake_cuda)
 
 
 @cache

@@ -41,7 +41,7 @@ pytestmark = pytest.mark.parametrize("fake_driver", ["deferred"], indirect=True)
 @pytest.fixture
 def on_cpu(fake_cuda, monkeypatch):
     """Return a context in which the CPU back end computes."""
-    replace_curand(monkeypatch)
+    replace_curand(monkeypatch, fake_cuda)
 
     def renew():
         # A kernel stays loaded on the driver of its first launch.
