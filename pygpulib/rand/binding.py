@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -105,6 +106,14 @@ class Generator:
     def __init__(self, rng_type: int = curand.RNG_TYPES["PSEUDO_DEFAULT"]) -> None:
         self._engine: Engine = make_engine(read_type(rng_type))
         self._stream: StreamLike = 0
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out the stream, which belongs to this process."""
+        return {**self.__dict__, "_stream": 0}
+
+    def __copy__(self) -> Generator:
+        """Return a generator with a state of its own."""
+        return copy.deepcopy(self)
 
     def set_stream(self, stream: StreamLike) -> None:
         """Queue the work on a stream from now on."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import threading
 from typing import TYPE_CHECKING, Any
@@ -53,6 +54,10 @@ class RNG:
     def __getstate__(self) -> dict[str, object]:
         """Leave out the stream, which belongs to this process."""
         return {**self.__dict__, "_stream": 0}
+
+    def __copy__(self) -> RNG:
+        """Return a generator with a state of its own."""
+        return copy.deepcopy(self)
 
     @property
     def offset(self) -> int:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -117,3 +120,17 @@ def test_arrays_of_other_types_are_refused():
         Generator().generate(np.zeros(3, np.uint64), 3)
     with pytest.raises(DTypeError, match="asked for as int32"):
         Generator().generate_uniform(np.zeros(3, np.int32), 3)
+
+
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))]
+)
+def test_generators_can_be_copied_and_pickled(again):
+    generator = Generator(binding.CURAND_RNG_PSEUDO_MRG32K3A)
+    generator.set_stream(create_stream())
+    generator.generate_normal(np.empty(7), 7, 0, 1)
+    other = again(generator)
+    expected, found = np.empty(9, np.float32), np.empty(9, np.float32)
+    generator.generate_uniform(expected, 9)
+    other.generate_uniform(found, 9)
+    assert np.array_equal(found, expected)

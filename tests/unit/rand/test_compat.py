@@ -212,7 +212,9 @@ def test_threads_share_a_generator(kind):
     assert sorted(map(bytes, parts)) == sorted(map(bytes, expected))
 
 
-@pytest.mark.parametrize("again", [copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))]
+)
 def test_generators_can_be_copied_and_pickled(again):
     for generator in (
         PRNG(PRNG.MRG32K3A, seed=3, offset=8, stream=create_stream()),
