@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pygpulib._bindings.cublas import OPERATIONS, POINTER_MODE_HOST
-from pygpulib.blas.cuda_numbers import is_zero, place_numbers, read_number
+from pygpulib.blas.cuda_numbers import convert, is_zero, place_numbers, read_number, send
 from pygpulib.blas.layout import find_columns
 from pygpulib.blas.routines import LETTERS
 from pygpulib.core.array import ndarray
@@ -224,9 +224,7 @@ class CudaBatched:
     def _addresses(self, stack: ndarray, stream: int) -> ndarray:
         """Return the addresses of the matrices of a stack, in device memory."""
         places = stack.address + np.arange(stack.shape[0], dtype=np.int64) * stack.strides[0]
-        made = device_array(stack.shape[0], np.int64, stream=stream)
-        made.copy_to_device(places, stream)
-        return made
+        return send(places, stream)
 
     def _arguments(self, stack: Stack) -> tuple[int, int, int]:
         return stack.array.address, stack.leading, stack.distance
@@ -259,5 +257,5 @@ class CudaBatched:
         else:
             made = device_array(array.shape, array.dtype, stream=stream)
         if is_filled:
-            made.copy_to_device(array, stream)
+            convert(array, made, stream)
         return Stack(made, max(rows if order == "F" else columns, 1), order != "F")

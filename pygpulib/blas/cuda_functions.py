@@ -61,12 +61,17 @@ def _describe(routine: Routine, is_long: bool) -> Function:
 
 # Arguments: h for the handle, i for an int or a letter, p for an address, l for a long long.
 _BATCHED = {
+    "gemmBatched": "hiiiiippipippii",
     "gemmStridedBatched": "hiiiiippilpilppili",
     "getrfBatched": "hipippi",
     "getrsBatched": "hiiipippipi",
     "getriBatched": "hipippipi",
     "geqrfBatched": "hiipippi",
     "gelsBatched": "hiiiipipippi",
+}
+_MIXED = {
+    "GemmEx": "hiiiiippiipiippiiii",
+    "GemmStridedBatchedEx": "hiiiiippiilpiilppiiliii",
 }
 _TYPES: dict[str, Any] = {"h": c_void_p, "i": c_int, "p": c_void_p, "l": c_int64}
 
@@ -78,8 +83,8 @@ def batched_functions() -> dict[str, Function]:
         for name, codes in _BATCHED.items()
         for letter in DTYPES
     }
-    codes = "hiiiiippiipiippiiii"
-    table["cublasGemmEx"] = Function("do GemmEx", tuple([_TYPES[code] for code in codes]))
+    for name, codes in _MIXED.items():
+        table[f"cublas{name}"] = Function(f"do {name}", tuple([_TYPES[code] for code in codes]))
     return table
 
 

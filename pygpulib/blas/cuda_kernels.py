@@ -23,13 +23,15 @@ _SQRT_2_OVER_PI = 0.7978845608028654
 _GELU_CUBE = 0.044715
 
 
-def _finish(work: Any, bias: Any, activation: Any, out: Any) -> None:  # noqa: ANN401
+def _finish(work: Any, bias: Any, has_bias: Any, activation: Any, out: Any) -> None:  # noqa: ANN401
     """Write f(work + bias) to out."""
     columns = out.shape[1]
     first = blockIdx.x * blockDim.x + threadIdx.x
     for place in range(first, out.size, gridDim.x * blockDim.x):
         i, j = place // columns, place % columns
-        value = work[i, j] + bias[j]
+        value = work[i, j]
+        if has_bias:
+            value = value + bias[j]
         if activation == 1:
             # Not a maximum, which would lose what is not a number.
             value = type(value)(0) if value < 0 else value
@@ -58,14 +60,20 @@ class Kernels:
         self._scale = Kernel(cast("FunctionType", _scale), CompileOptions())
 
     def finish(
-        self, work: ndarray, bias: ndarray, activation: str | None, out: ndarray, stream: int
+        self,
+        work: ndarray,
+        bias: ndarray | None,
+        activation: str | None,
+        out: ndarray,
+        stream: int,
     ) -> None:
         """Write f(work + bias) to out; both are packed, with any number of axes before the last."""
         if out.size:
             columns = out.shape[-1]
             work, target = work.reshape(-1, columns), out.reshape(-1, columns)
             launch = self._finish[_blocks(out.size), _THREADS, stream]
-            launch(work, bias, _ACTIVATIONS[activation], target)
+            row: Any = work[0] if bias is None else bias
+            launch(work, row, bias is not None, _ACTIVATIONS[activation], target)
 
     def scale(self, array: ndarray, factor: ndarray, stream: int) -> None:
         """Multiply an array in place by a number of its dtype in device memory."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pygpulib.blas.engine import DType
+    from pygpulib.core.driver_cuda import CudaDriver
 
 
 @record
@@ -83,15 +84,21 @@ def place_numbers(
 
 def _on_device(number: np.ndarray[Any, Any] | DeviceNumber, stream: int) -> ndarray:
     if not isinstance(number, DeviceNumber):
-        made = device_array(number.shape, number.dtype, stream=stream)
-        made.copy_to_device(number, stream)
-        return made
+        return send(number, stream)
     array = number.array
     order_after([array.buffer], stream)
     if array.dtype == number.dtype and array.flags["C_CONTIGUOUS"]:
         return array
     made = device_array(array.shape, number.dtype, stream=stream)
     convert(array, made, stream)
+    return made
+
+
+def send(source: np.ndarray[Any, Any], stream: int) -> ndarray:
+    """Return a packed host array, which nobody changes any more, in device memory."""
+    made = device_array(source.shape, source.dtype, stream=stream)
+    driver = cast("CudaDriver", made.buffer.driver)
+    driver.send(made.address, source, stream)
     return made
 
 

@@ -167,9 +167,7 @@ class _Job:
             engine.assign(work, addend, stream)
         engine.multiply_mixed(self.product, a, b, work, stream)
         if is_finished:
-            if bias is None:
-                bias = np.zeros(out.shape[-1], self.precise)
-            row = engine.copy(engine.adopt(bias, stream), self.precise, "C", stream)
+            row = None if bias is None else engine.copy(bias, self.precise, "C", stream)
             engine.finish(work, row, self.activation, out, stream)
 
 

@@ -73,10 +73,11 @@ def multiply_mixed(wanted: Product, a: HostArray, b: HostArray, c: HostArray) ->
         c[...] = product.astype(c.dtype)
 
 
-def finish(work: HostArray, bias: HostArray, activation: str | None, out: HostArray) -> None:
+def finish(work: HostArray, bias: HostArray | None, activation: str | None, out: HostArray) -> None:
     """Write f(work + bias) to out; the first is changed."""
     value: Any = work
-    value += bias
+    if bias is not None:
+        value += bias
     if activation == "relu":
         value = np.maximum(value, 0)
     elif activation == "gelu":
