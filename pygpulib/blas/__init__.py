@@ -21,7 +21,6 @@ from pygpulib.blas.epilogues import matmul
 from pygpulib.blas.functions import make_function
 from pygpulib.blas.mixed import gemm_ex
 from pygpulib.blas.precision import deterministic, math_mode
-from pygpulib.blas.products import gemm
 from pygpulib.blas.rotations import rotg, rotmg
 
 amax = make_function("amax")
@@ -34,6 +33,7 @@ dot = make_function("dot")
 dotc = make_function("dotc")
 gbmv = make_function("gbmv")
 geam = make_function("geam")
+gemm = make_function("gemm")
 gemm3m = make_function("gemm3m")
 gemv = make_function("gemv")
 ger = make_function("ger")

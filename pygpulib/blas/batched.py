@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pygpulib.blas.arguments import common_dtype, read_flag, read_number
+from pygpulib.blas.functions import make_function
 from pygpulib.blas.routines import ROUTINES
 from pygpulib.blas.stacks import Problem
 from pygpulib.core.array import ndarray
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pygpulib.core.stream import StreamLike
 
 _GEMM = ROUTINES["gemm"]
+_multiply = make_function("gemm")
 
 
 def _op_shape(letter: str, shape: Shape) -> Shape:
@@ -167,11 +169,9 @@ def gemm_batched(
             detail=f"A has {len(A)} matrices, B {len(B)}"
             + (f", C {len(C)}" if C is not None else ""),
         )
-    from pygpulib.blas.products import gemm
-
     outputs = list(C) if C is not None else [None] * len(A)
     return [
-        gemm(transa, transb, alpha, a, b, beta, c, stream)
+        _multiply(transa, transb, alpha, a, b, beta, c, stream)
         for a, b, c in zip(A, B, outputs, strict=True)
     ]
 

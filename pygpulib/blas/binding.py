@@ -150,7 +150,7 @@ def _make_method(routine: Routine, letter: str) -> Callable[..., Any]:
     passed = ", ".join(f"{each!r}: {each}" for each in parameters)
     scope: dict[str, Any] = {"run_native": run_native, "routine": routine}
     body = f"return run_native(routine, {letter!r}, {{{passed}}}, self.stream)"
-    made = write_function(name, ["self", *parameters], body, scope)
+    made = write_function(name, ["self", *parameters], [body], scope)
     made.__qualname__ = f"cuBlas.{name}"
     made.__doc__ = f"{routine.summary.rstrip('.')}."
     return made

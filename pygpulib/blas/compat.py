@@ -121,7 +121,7 @@ def _make_method(name: str) -> Callable[..., Any]:
     parameters = [each for each in routine.arguments if not (is_first_level and each == "n")]
     body = f"return run_sized(routine, {_as_dict(parameters)}, self.stream)"
     scope: dict[str, Any] = {"run_sized": run_sized, "routine": routine}
-    made = write_function(name, ["self", *parameters], body, scope)
+    made = write_function(name, ["self", *parameters], [body], scope)
     made.__qualname__ = f"Blas.{name}"
     made.__doc__ = f"{routine.summary.rstrip('.')}."
     return made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from pygpulib.blas.fortran import FortranRoutine, find_address
 from pygpulib.blas.missing import REPLACEMENTS
 from pygpulib.blas.routines import NUMBERS
 from pygpulib.blas.small import multiply_small
+from pygpulib.blas.small_vectors import SHORT_WAYS
 from pygpulib.blas.threads import LARGEST, SMALLEST, OneThread, one_thread
 from pygpulib.core.array import ndarray
 from pygpulib.errors import ArgumentError
@@ -32,7 +33,7 @@ class CpuEngine:
     """The `Engine` protocol over arrays of NumPy."""
 
     version = 131000
-    multiply_small = staticmethod(multiply_small)
+    short_ways: ClassVar = {"gemm": multiply_small, **SHORT_WAYS}
 
     def __init__(self) -> None:
         self._entries: dict[tuple[str, str], Callable[[dict[str, Any]], Any]] = {}

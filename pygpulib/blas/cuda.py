@@ -25,7 +25,7 @@ from pygpulib.core.ordering import order_after
 from pygpulib.errors import ArgumentError, DeviceMismatchError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from pygpulib.blas.engine import DType, Finish, Product
     from pygpulib.blas.routines import Routine
@@ -44,6 +44,8 @@ class CudaEngine:
     driver : CudaDriver
         The back end.
     """
+
+    short_ways: Mapping[str, Callable[..., Any]] = {}
 
     def __init__(self, driver: CudaDriver) -> None:
         self._driver = driver
@@ -205,10 +207,6 @@ class CudaEngine:
     ) -> None:
         """Write f(work + bias) to out, with a kernel."""
         self._kernels.finish(work, bias, activation, out, stream)
-
-    def multiply_small(self, *_arguments: object) -> None:
-        """Return None: there is no short way."""
-        return
 
     def run(self, routine: Routine, letter: str, values: dict[str, Any], stream: int) -> Any:  # noqa: ANN401
         """Queue a routine; one that returns a number is waited for."""

@@ -10,6 +10,8 @@ from pygpulib._record import record
 from pygpulib.core.engines import Engines
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from pygpulib.blas.routines import Routine
     from pygpulib.core.array import ndarray
     from pygpulib.core.layout import Shape
@@ -125,6 +127,14 @@ class Engine(Protocol):
         ...
 
     @property
+    def short_ways(self) -> Mapping[str, Callable[..., Any]]:
+        """By the names of functions, what does them with little ado, or returns None.
+
+        The arguments are those of the function, in their order and without the stream.
+        """
+        ...
+
+    @property
     def batched(self) -> Batched:
         """What it does with stacks."""
         ...
@@ -181,18 +191,6 @@ class Engine(Protocol):
         self, work: AnyArray, bias: AnyArray, activation: str | None, out: AnyArray, stream: int
     ) -> None:
         """Write f(work + bias) to out; what is in the first is lost."""
-        ...
-
-    def multiply_small(
-        self,
-        letters: tuple[str, str],
-        alpha: object,
-        a: Any,  # noqa: ANN401
-        b: Any,  # noqa: ANN401
-        beta: object,
-        c: Any,  # noqa: ANN401
-    ) -> Any:  # noqa: ANN401
-        """Return ``alpha op(A) op(B) + beta C`` if that can be had with little ado, or None."""
         ...
 
     def run(self, routine: Routine, letter: str, values: dict[str, Any], stream: int) -> Any:  # noqa: ANN401

@@ -347,11 +347,19 @@ def _convert(array: GivenArray, dtype: np.dtype[Any], stream: int) -> GivenArray
     return made
 
 
+def find_short_way(name: str, stream: StreamLike) -> Callable[..., Any] | None:
+    """Return what does a function with little ado, on streams that need no attention."""
+    if stream is not None:
+        stream_handle(stream)
+    return current_engine().short_ways.get(name)
+
+
 def write_function(
-    name: str, parameters: list[str], body: str, scope: dict[str, Any]
+    name: str, parameters: list[str], lines: list[str], scope: dict[str, Any]
 ) -> Callable[..., Any]:
-    """Return a new function of a name, with parameters as they are written and one statement."""
-    exec(f"def {name}({', '.join(parameters)}):\n    {body}\n", scope)
+    """Return a new function of a name, with parameters and statements as they are written."""
+    body = "".join(f"    {line}\n" for line in lines)
+    exec(f"def {name}({', '.join(parameters)}):\n{body}", scope)
     made: Callable[..., Any] = scope[name]
     made.__module__ = "pygpulib.blas"
     return made
@@ -363,8 +371,13 @@ def make_function(name: str) -> Callable[..., Any]:
     parameters = parameters_of(routine)
     names = [word.partition("=")[0] for word in parameters if word != "stream=None"]
     passed = ", ".join(f"{each!r}: {each}" for each in names)
-    scope: dict[str, Any] = {"run": run, "routine": routine}
-    made = write_function(name, parameters, f"return run(routine, {{{passed}}}, stream)", scope)
+    scope: dict[str, Any] = {"run": run, "routine": routine, "find_short_way": find_short_way}
+    lines = [
+        f"short_way = find_short_way({name!r}, stream)",
+        f"made = None if short_way is None else short_way({', '.join(names)})",
+        f"return run(routine, {{{passed}}}, stream) if made is None else made",
+    ]
+    made = write_function(name, parameters, lines, scope)
     made.__doc__ = describe(routine)
     return made
 

@@ -1,0 +1,124 @@
+"""Small arrays, which go a shorter way: the numbers and the rules are those of all others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pygpulib import blas, cuda
+from pygpulib.errors import ArgumentError, ShapeError
+
+PLACES = pytest.mark.parametrize("place", [np.copy, cuda.to_device], ids=["host", "device"])
+DTYPES = pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+
+
+def numbers(dtype, *shape, seed=0):
+    rng = np.random.default_rng(seed)
+    made = rng.uniform(-1, 1, shape) + (1j * rng.uniform(-1, 1, shape) if dtype[0] == "c" else 0)
+    return made.astype(dtype)
+
+
+def same(got, expected):
+    np.testing.assert_allclose(np.asarray(got), expected, rtol=1e-5, atol=1e-6)
+
+
+@PLACES
+@DTYPES
+@pytest.mark.parametrize("count", [1, 8, 5000])
+def test_numbers_from_vectors(place, dtype, count):
+    x, y = numbers(dtype, count), numbers(dtype, count, seed=1)
+    real = x.real.dtype
+    for got, expected, kind in [
+        (blas.dot(place(x), place(y)), (x * y).sum(), x.dtype),
+        (blas.dotc(place(x), place(y)), (x.conj() * y).sum(), x.dtype),
+        (blas.nrm2(place(x)), np.sqrt((abs(x) ** 2).sum()), real),
+        (blas.asum(place(x)), (abs(x.real) + abs(x.imag)).sum(), real),
+    ]:
+        assert got.dtype == kind
+        np.testing.assert_allclose(got, expected, rtol=2e-3 if real == "f4" else 1e-10)
+
+
+@PLACES
+@DTYPES
+@pytest.mark.parametrize("alpha", [2, -0.5, 0.0, True, np.float32(2), 1 + 0j, np.array(3.0)])
+def test_vectors_are_changed_in_place(place, dtype, alpha):
+    x, y = place(numbers(dtype, 6)), place(numbers(dtype, 6, seed=1))
+    kept, before = np.asarray(x).copy(), np.asarray(y).copy()
+    is_widened = isinstance(alpha, complex) and dtype[0] == "f"
+    added = blas.axpy(alpha, x, y)
+    assert (added is y) == (not is_widened)
+    same(added, alpha * kept + before)
+    scaled = blas.scal(alpha, x)
+    assert (scaled is x) == (not is_widened)
+    same(scaled, alpha * kept)
+
+
+@PLACES
+def test_numbers_that_are_none_or_infinite_multiply(place):
+    with np.errstate(invalid="ignore", over="ignore"):
+        for alpha in (np.nan, np.inf, -np.inf, 1e308, 1e300):
+            for dtype in ("f4", "f8"):
+                x = np.array([1.0, -2.0], dtype)
+                expected = (alpha * x.astype("f8")).astype(dtype)
+                got = np.asarray(blas.scal(alpha, place(x)))
+                np.testing.assert_array_equal(got, expected)
+
+
+def test_vectors_that_lie_in_other_ways():
+    memory = numbers("f8", 40)
+    kept = memory.copy()
+    for x, y in [
+        (memory[:6], memory[3:9]),
+        (memory[:12:2], memory[30:18:-2]),
+        (memory[5::-1], memory[10:16]),
+        (np.frombuffer(b"\0" + memory.tobytes(), "f8", 6, 1), memory[:6].astype(">f8")),
+    ]:
+        product, total = (x * y).sum(), 2 * x + y
+        same(blas.dot(x, y), product)
+        same(blas.axpy(2.0, x, y), total)
+        memory[...] = kept
+    same(blas.axpy(1.0, memory[:6], memory[:6]), 2 * kept[:6])
+
+
+@PLACES
+def test_rules_for_short_vectors(place):
+    x, frozen = place(np.ones(3)), np.ones(3)
+    frozen.flags.writeable = False
+    with pytest.raises(ArgumentError, match="scal: the argument x is read-only"):
+        blas.scal(2.0, frozen)
+    with pytest.raises(ArgumentError, match="axpy: the argument y is read-only"):
+        blas.axpy(2.0, place(frozen), frozen)
+    same(blas.axpy(2.0, frozen, x), [3, 3, 3])
+    for call in (blas.dot, lambda x, y: blas.axpy(1.0, x, y)):
+        with pytest.raises(ShapeError, match=r"the argument y has shape \(2,\)"):
+            call(place(np.ones(3)), place(np.ones(2)))
+    assert blas.dot(place(np.ones(0)), place(np.ones(0))) == 0
+    assert blas.nrm2(place(np.ones(3, "f4"))).dtype == np.float32
+    assert blas.dot(place(np.ones(3, "f4")), place(np.ones(3))).dtype == np.float64
+
+
+@PLACES
+@pytest.mark.parametrize("stream", [None, 0, "new"])
+def test_streams_are_no_detour(place, stream):
+    stream = cuda.stream() if stream == "new" else stream
+    x, a = place(np.arange(4.0)), place(np.arange(16.0).reshape(4, 4))
+    same(blas.nrm2(x, stream=stream), np.sqrt(14))
+    same(blas.gemm("N", "N", 1, a, a, stream=stream), np.asarray(a) @ np.asarray(a))
+    with pytest.raises(TypeError, match="the argument stream is 'fast'"):
+        blas.nrm2(x, stream="fast")
+
+
+@PLACES
+@DTYPES
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_small_products_into_parts_of_one_buffer(place, dtype, order):
+    memory = place(numbers(dtype, 64))
+    parts = [
+        memory[start : start + 16].reshape((4, 4), order=order) for start in (0, 16, 40, 8, 3, 44)
+    ]
+    for a, b, c in [(0, 1, 2), (0, 0, 1), (0, 1, 3), (4, 1, 1), (2, 0, 2), (0, 2, 5)]:
+        first, second, out = (np.asarray(parts[i]).copy() for i in (a, b, c))
+        got = blas.gemm("N", "T", 2, parts[a], parts[b], 3, parts[c])
+        assert got is parts[c]
+        same(got, 2 * first @ second.T + 3 * out)
+        memory[:] = numbers(dtype, 64)
