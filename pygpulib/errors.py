@@ -57,7 +57,7 @@ class PyGpuLibError(Exception):
         What to do about it.
     """
 
-    def __init__(self, problem: str, *, detail: str = "", help: str = "") -> None:  # noqa: A002
+    def __init__(self, problem: str, *, detail: str = "", help: str = "") -> None:
         self.problem = problem
         self.detail = detail
         self.help = help
@@ -197,7 +197,7 @@ class CompileError(PyGpuLibError):
         *,
         span: Span | None = None,
         detail: str = "",
-        help: str = "",  # noqa: A002
+        help: str = "",
     ) -> None:
         super().__init__(problem, detail=detail, help=help)
         self.span = span

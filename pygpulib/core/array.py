@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import operator
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -14,6 +13,7 @@ from pygpulib.core.dtypes import storage_dtype
 from pygpulib.core.indexing import apply_index
 from pygpulib.core.layout import (
     Layout,
+    as_integer,
     byte_span,
     contiguous_strides,
     element_count,
@@ -401,7 +401,7 @@ class ndarray(ArrayViews):  # noqa: N801  (NumPy's name for NumPy's notion)
                 "only arrays with no axes can be used as an index",
                 detail=f"the shape is {self.shape}",
             )
-        return operator.index(transfer.read_scalar(self))  # type: ignore[arg-type]
+        return as_integer(transfer.read_scalar(self))
 
     def __repr__(self) -> str:
         return f"nd{self.copy_to_host()!r}"

@@ -74,15 +74,15 @@ class CpuDriver:
         """Return the number of devices: one."""
         return 1
 
-    def device_properties(self, ordinal: int) -> DeviceProperties:  # noqa: ARG002
+    def device_properties(self, ordinal: int) -> DeviceProperties:
         """Describe the processor."""
         return processor_properties()
 
-    def launch_limits(self, ordinal: int) -> Mapping[str, int]:  # noqa: ARG002
+    def launch_limits(self, ordinal: int) -> Mapping[str, int]:
         """Return the limits of current GPUs."""
         return LAUNCH_LIMITS
 
-    def dlpack_device(self, ordinal: int) -> tuple[int, int]:  # noqa: ARG002
+    def dlpack_device(self, ordinal: int) -> tuple[int, int]:
         """Return DLPack's name of the host."""
         return (_DLPACK_CPU, 0)
 
@@ -90,7 +90,7 @@ class CpuDriver:
         """Return whether the host can address the memory of a device."""
         return device[0] in _DLPACK_HOST_KINDS
 
-    def device_of_address(self, address: int) -> int:  # noqa: ARG002
+    def device_of_address(self, address: int) -> int:
         """Return the number of the only device."""
         return 0
 
@@ -103,15 +103,15 @@ class CpuDriver:
         """
         return not cuda_driver_is_installed()
 
-    def can_access_peer(self, ordinal: int, peer: int) -> bool:  # noqa: ARG002
+    def can_access_peer(self, ordinal: int, peer: int) -> bool:
         """Return False: there is no other device."""
         return False
 
-    def memory_info(self, ordinal: int) -> MemoryInfo:  # noqa: ARG002
+    def memory_info(self, ordinal: int) -> MemoryInfo:
         """Return available and total memory of the machine."""
         return host_memory()
 
-    def allocate(self, size_bytes: int, stream: int) -> int:  # noqa: ARG002
+    def allocate(self, size_bytes: int, stream: int) -> int:
         """Return the address of new memory."""
         return self.pool.allocate(size_bytes)
 
@@ -123,11 +123,11 @@ class CpuDriver:
         """Return cached memory to the system."""
         self.pool.trim()
 
-    def ipc_handle(self, address: int) -> tuple[bytes, int]:  # noqa: ARG002
+    def ipc_handle(self, address: int) -> tuple[bytes, int]:
         """Refuse: other processes do not see this one's memory."""
         raise no_ipc()
 
-    def open_ipc(self, handle: bytes, size_bytes: int) -> Buffer:  # noqa: ARG002
+    def open_ipc(self, handle: bytes, size_bytes: int) -> Buffer:
         """Refuse: other processes do not see this one's memory."""
         raise no_ipc()
 
@@ -165,7 +165,7 @@ class CpuDriver:
         self,
         target: StridedMemory,
         source: NDArray[np.generic],
-        stream: int,  # noqa: ARG002
+        stream: int,
     ) -> None:
         """Copy a host array into an array."""
         _copy(_view_of(target), source)
@@ -174,7 +174,7 @@ class CpuDriver:
         self,
         target: NDArray[np.generic],
         source: StridedMemory,
-        stream: int,  # noqa: ARG002
+        stream: int,
     ) -> None:
         """Copy an array into a host array."""
         _copy(target, _view_of(source))
@@ -183,7 +183,7 @@ class CpuDriver:
         self,
         target: StridedMemory,
         source: StridedMemory,
-        stream: int,  # noqa: ARG002
+        stream: int,
     ) -> None:
         """Copy between two arrays, which may overlap."""
         _copy(_view_of(target), _view_of(source))
@@ -203,7 +203,7 @@ class CpuDriver:
 
     def add_host_function(
         self,
-        stream: int,  # noqa: ARG002
+        stream: int,
         function: Callable[[DeviceError | None], None],
     ) -> None:
         """Call the function now: all earlier work is done."""
@@ -213,11 +213,11 @@ class CpuDriver:
         """Return a new event."""
         return CpuEvent(timing)
 
-    def record_event(self, event: object, stream: int) -> None:  # noqa: ARG002
+    def record_event(self, event: object, stream: int) -> None:
         """Note the time."""
         _event_of(event).recorded_ns = time.perf_counter_ns()
 
-    def query_event(self, event: object) -> bool:  # noqa: ARG002
+    def query_event(self, event: object) -> bool:
         """Return True: all work is done."""
         return True
 
@@ -231,7 +231,7 @@ class CpuDriver:
         """Return the time between the two records."""
         return (_event_of(end).recorded_ns - _event_of(start).recorded_ns) / 1e6
 
-    def mark_work(self, stream: int) -> None:  # noqa: ARG002
+    def mark_work(self, stream: int) -> None:
         """Return None: all work is done."""
         return
 
@@ -255,7 +255,7 @@ class CpuDriver:
         executable: Executable,
         shape: LaunchShape,
         arguments_address: int,
-        stream: int,  # noqa: ARG002
+        stream: int,
     ) -> None:
         """Run a kernel."""
         executable.run(shape, arguments_address)

@@ -98,15 +98,15 @@ class NullDriver:
         """Return whether it is the device that this driver reports."""
         return device[0] == _DLPACK_EXTENSION_DEVICE
 
-    def device_of_address(self, address: int) -> int:  # noqa: ARG002
+    def device_of_address(self, address: int) -> int:
         """Return zero."""
         return 0
 
-    def can_access_peer(self, ordinal: int, peer: int) -> bool:  # noqa: ARG002
+    def can_access_peer(self, ordinal: int, peer: int) -> bool:
         """Return False."""
         return False
 
-    def memory_info(self, ordinal: int) -> MemoryInfo:  # noqa: ARG002
+    def memory_info(self, ordinal: int) -> MemoryInfo:
         """Return zero."""
         return MemoryInfo(0, 0)
 
@@ -123,11 +123,11 @@ class NullDriver:
         """Record the call."""
         self._note("trim")
 
-    def ipc_handle(self, address: int) -> tuple[bytes, int]:  # noqa: ARG002
+    def ipc_handle(self, address: int) -> tuple[bytes, int]:
         """Refuse: other processes do not see this one's memory."""
         raise no_ipc()
 
-    def open_ipc(self, handle: bytes, size_bytes: int) -> Buffer:  # noqa: ARG002
+    def open_ipc(self, handle: bytes, size_bytes: int) -> Buffer:
         """Refuse: other processes do not see this one's memory."""
         raise no_ipc()
 
@@ -153,11 +153,11 @@ class NullDriver:
 
     def host_view(
         self,
-        memory: Memory,  # noqa: ARG002
-        offset: int,  # noqa: ARG002
-        shape: Shape,  # noqa: ARG002
-        strides: Shape,  # noqa: ARG002
-        dtype: np.dtype[np.generic],  # noqa: ARG002
+        memory: Memory,
+        offset: int,
+        shape: Shape,
+        strides: Shape,
+        dtype: np.dtype[np.generic],
     ) -> None:
         """Return None: the host cannot address memory that does not exist."""
         return

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import operator
-
-from pygpulib.core.layout import Layout, Shape
+from pygpulib.core.layout import Layout, Shape, as_integer
 from pygpulib.errors import AxisError
 
 
@@ -91,7 +89,7 @@ def _position(item: object, length: int, axis: int) -> int:
     try:
         if isinstance(item, bool):
             raise TypeError  # True is an int, but NumPy takes it as a mask.
-        number = operator.index(item)  # type: ignore[arg-type]
+        number = as_integer(item)
     except TypeError as cause:
         raise AxisError(
             f"a device array cannot be indexed with {type(item).__name__} {item!r}",

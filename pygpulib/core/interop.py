@@ -20,7 +20,7 @@ from pygpulib.core.dlpack import (
 )
 from pygpulib.core.driver import LEGACY_DEFAULT_STREAM
 from pygpulib.core.dtypes import storage_dtype
-from pygpulib.core.layout import Layout, byte_span
+from pygpulib.core.layout import Layout, as_integers, byte_span
 from pygpulib.core.mapped import MappedArray
 from pygpulib.core.memory import Buffer
 from pygpulib.core.ordering import at_home, note_work, order_after
@@ -82,7 +82,7 @@ def export_dlpack(
     is_copy = bool(given.get("copy"))
     device = array.__dlpack_device__()
     wanted = given.pop("dl_device", device)
-    if tuple(wanted) != device:  # type: ignore[arg-type]
+    if as_integers(wanted) != device:
         return _export_to_host(array, wanted, given)
     given.pop("copy", None)
     if is_copy:

@@ -13,6 +13,7 @@ from pygpulib.core.device import Device, current_driver
 from pygpulib.core.dtypes import storage_dtype
 from pygpulib.core.layout import (
     Layout,
+    as_integers,
     byte_span,
     contiguous_strides,
     normalize_shape,
@@ -155,7 +156,7 @@ def open_ipc_array(
         else normalize_strides(strides, len(lengths))
     )
     low, high = byte_span(lengths, steps, element.itemsize)
-    name = bytes(number % 256 for number in handle)  # type: ignore[attr-defined]
+    name = bytes(number % 256 for number in as_integers(handle))
     array: ndarray | None = _open(
         IpcHandle(name, high - low, offset + low), lengths, steps, element
     )

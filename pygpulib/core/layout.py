@@ -45,6 +45,11 @@ def format_shape(shape: Sequence[int]) -> str:
     return f"({shape[0]},)" if len(shape) == 1 else f"({','.join(map(str, shape))})"
 
 
+def as_integer(value: object) -> int:
+    """Return an integer of any kind as Python's; TypeError for anything else."""
+    return operator.index(value)  # type: ignore[arg-type]  # it looks for itself
+
+
 def as_integers(value: object) -> Shape:
     """Return an integer, or the integers of a sequence, as a tuple; TypeError for anything else.
 
@@ -161,7 +166,7 @@ def normalize_axis(axis: object, ndim: int, argument: str = "axis") -> int:
         If the axis is not an integer.
     """
     try:
-        number = operator.index(axis)  # type: ignore[arg-type]
+        number = as_integer(axis)
     except TypeError as cause:
         raise ArgumentTypeError(
             f"the argument {argument} is {axis!r}", detail="expected an integer"

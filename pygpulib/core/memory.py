@@ -99,8 +99,9 @@ class Buffer:
         }
 
     def __del__(self) -> None:
-        if getattr(self, "_free", None) is not None:
-            self._free(self.address)  # type: ignore[misc]
+        free = getattr(self, "_free", None)
+        if free is not None:
+            free(self.address)
 
     def __repr__(self) -> str:
         return f"<Buffer of {self.size_bytes} bytes at 0x{self.address:x}>"

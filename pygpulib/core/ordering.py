@@ -126,9 +126,9 @@ def _lenders(given: Iterable[object], taken: Iterable[object]) -> dict[int, Buff
             continue
         if isinstance(value, tuple) and isinstance(argument, tuple):
             found |= _lenders(argument, value)
-        buffer = getattr(value, "buffer", None)
-        if buffer is not None and stream_handle(value.stream):  # type: ignore[attr-defined]
-            found[stream_handle(value.stream)] = buffer  # type: ignore[attr-defined]
+        buffer, lender = getattr(value, "buffer", None), getattr(value, "stream", None)
+        if buffer is not None and stream_handle(lender):
+            found[stream_handle(lender)] = buffer
     return found
 
 

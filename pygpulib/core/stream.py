@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,12 +12,13 @@ from pygpulib.core.driver import (
     LEGACY_DEFAULT_STREAM,
     PER_THREAD_DEFAULT_STREAM,
 )
+from pygpulib.core.layout import as_integer
 from pygpulib.errors import ArgumentError, ArgumentTypeError, DeviceError, PyGpuLibWarning
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Iterator
-    from typing import TypeAlias
+    from typing import SupportsInt, TypeAlias
 
     from pygpulib.core.driver import Driver
 
@@ -69,8 +69,9 @@ class Stream:
         self._destroy = driver.destroy_stream if owns else None
 
     def __del__(self) -> None:
-        if getattr(self, "_destroy", None) is not None:
-            self._destroy(self.handle)  # type: ignore[misc]
+        destroy = getattr(self, "_destroy", None)
+        if destroy is not None:
+            destroy(self.handle)
 
     def __int__(self) -> int:
         return self.handle
@@ -363,7 +364,7 @@ def stream_handle(stream: StreamLike) -> int:
     if hasattr(stream, "__cuda_stream__"):
         return _foreign_handle(stream, stream.__cuda_stream__())
     try:
-        number = operator.index(stream)  # type: ignore[arg-type]
+        number = as_integer(stream)
     except TypeError as cause:
         raise ArgumentTypeError(
             f"the argument stream is {stream!r}",
@@ -373,10 +374,10 @@ def stream_handle(stream: StreamLike) -> int:
     return _checked(number)
 
 
-def _foreign_handle(stream: object, given: object) -> int:
+def _foreign_handle(stream: object, given: tuple[int, SupportsInt]) -> int:
     try:
-        _version, numeral = given  # type: ignore[misc]
-        number = int(numeral)  # type: ignore[has-type]
+        _version, numeral = given
+        number = int(numeral)
     except (TypeError, ValueError) as cause:
         raise ArgumentTypeError(
             f"__cuda_stream__ of the argument stream, {type(stream).__name__}, gave {given!r}",

@@ -165,7 +165,8 @@ def read_scalar(source: ndarray) -> np.generic:
     """Return the only element of an array."""
     result = np.empty(source.shape, source.dtype)
     _copy_to_host(result, source, stream_handle(source.stream))
-    return result.reshape(-1)[0]  # type: ignore[no-any-return]
+    number: np.generic = result.reshape(-1)[0]
+    return number
 
 
 def host_array(obj: object) -> HostArray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import operator
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from pygpulib._record import record
 from pygpulib.core.array import ndarray
 from pygpulib.core.device import current_device, current_driver, selected_ordinal
 from pygpulib.core.driver import LaunchShape
+from pygpulib.core.layout import as_integer
 from pygpulib.core.stream import stream_handle
 from pygpulib.errors import LaunchError, LaunchTypeError, PerformanceWarning
 from pygpulib.jit import models, types
@@ -117,7 +117,7 @@ def _lengths(given: object, what: str) -> tuple[int, int, int]:
     lengths = []
     for part in parts:
         try:
-            lengths.append(operator.index(part))  # type: ignore[arg-type]
+            lengths.append(as_integer(part))
         except TypeError as cause:
             raise LaunchTypeError(
                 f"the {what} of a launch has the size {part!r}, which is not an integer",
@@ -147,7 +147,7 @@ def _check_limits(what: str, lengths: Sequence[int], limits: Sequence[int]) -> N
 
 def _shared(given: object, limits: Mapping[str, int]) -> int:
     try:
-        size = operator.index(given)  # type: ignore[arg-type]
+        size = as_integer(given)
     except TypeError as cause:
         raise LaunchTypeError(
             f"the dynamic shared memory of a block is {given!r}",
@@ -206,7 +206,8 @@ def _words(type_: types.Type, value: object) -> Iterator[int]:
         case types.TimeType():
             yield int(np.asarray(value).astype(type_.layout.numpy).view(np.int64)) & _MASK
         case types.EnumType(cls):
-            yield list(cls).index(value)  # type: ignore[arg-type]
+            assert isinstance(value, cls)
+            yield list(cls).index(value)
         case types.OptionalType(inner):
             yield value is not None
             yield from [0] * len(inner.flat()) if value is None else _words(inner, value)
@@ -226,7 +227,7 @@ def _address(value: object) -> int:
         return address_of_record(value)
     if isinstance(value, ndarray):
         return value.address
-    return int(value) & _MASK  # type: ignore[call-overload,no-any-return]
+    return as_integer(value) & _MASK
 
 
 def _scalar_words(dtype: DType, value: object) -> Iterator[int]:

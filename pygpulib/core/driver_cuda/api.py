@@ -219,7 +219,7 @@ def require_libdevice(stack: CudaStack) -> CudaStack:
     )
 
 
-def _broken(problem: str, detail: str, help: str) -> CudaStack:  # noqa: A002
+def _broken(problem: str, detail: str, help: str) -> CudaStack:
     return CudaStack(None, problem=problem, detail=detail, help=help, is_broken=True)
 
 

@@ -198,11 +198,11 @@ class CudaDriver(CudaStreams):
 
     def host_view(
         self,
-        memory: Memory,  # noqa: ARG002
-        offset: int,  # noqa: ARG002
-        shape: Shape,  # noqa: ARG002
-        strides: Shape,  # noqa: ARG002
-        dtype: np.dtype[np.generic],  # noqa: ARG002
+        memory: Memory,
+        offset: int,
+        shape: Shape,
+        strides: Shape,
+        dtype: np.dtype[np.generic],
     ) -> None:
         """Return None: the host must not look at memory that kernels may still be writing."""
         return

@@ -36,7 +36,7 @@ class PluginPool:
         """Return whether memory came from here."""
         return address in self._pointers
 
-    def allocate(self, size_bytes: int, stream: int) -> int:  # noqa: ARG002
+    def allocate(self, size_bytes: int, stream: int) -> int:
         """Return the address of memory that is ready for the default stream, and so for others."""
         self._pending.release_kept()
         try:

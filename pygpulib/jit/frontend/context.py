@@ -233,7 +233,7 @@ class Context:
         node: ast.AST,
         *,
         detail: str = "",
-        help: str = "",  # noqa: A002
+        help: str = "",
     ) -> NoReturn:
         """Raise a compile error with file, line, source excerpt, caret and chain of calls."""
         from pygpulib.jit.diagnostics import describe

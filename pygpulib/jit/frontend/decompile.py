@@ -104,8 +104,10 @@ def _as_expression(body: list[ast.stmt]) -> ast.expr | None:
         case [ast.Return(value=value)]:
             return value
         case [ast.If(test=test, body=then, orelse=[]), *otherwise]:
-            values = _as_expression(then), _as_expression(otherwise)
-            return ast.IfExp(test, *values) if None not in values else None  # type: ignore[arg-type]
+            if_true, if_false = _as_expression(then), _as_expression(otherwise)
+            if if_true is None or if_false is None:
+                return None
+            return ast.IfExp(test, if_true, if_false)
         case _:
             return None
 

@@ -120,7 +120,7 @@ class Reader:
     def _load_constant(self, instruction: Instruction) -> None:
         if isinstance(instruction.value, CodeType):
             raise UnknownPatternError
-        self._stack.append(ast.Constant(instruction.value))  # type: ignore[arg-type]
+        self._stack.append(_constant(instruction.value))
 
     def _load_name(self, instruction: Instruction) -> None:
         self._stack.append(ast.Name(str(instruction.value), ast.Load()))
@@ -202,10 +202,10 @@ class Reader:
         value = self._stack.pop()
         if self._stack:
             raise UnknownPatternError
+        statement: ast.stmt = ast.Assign([target], value)
         if isinstance(value, ast.BinOp) and getattr(value, "in_place", False):
-            statement: ast.stmt = ast.AugAssign(target, value.op, value.right)  # type: ignore[arg-type]
-        else:
-            statement = ast.Assign([target], value)
+            assert isinstance(target, ast.Name | ast.Attribute | ast.Subscript)
+            statement = ast.AugAssign(target, value.op, value.right)
         self._statements.append(statement)
 
     def _assign(self, position: int) -> int:
@@ -274,7 +274,7 @@ class Reader:
 
     def _return(self, instruction: Instruction) -> None:
         is_constant = instruction.name == "RETURN_CONST"
-        value = ast.Constant(instruction.value) if is_constant else self._stack.pop()  # type: ignore[arg-type]
+        value = _constant(instruction.value) if is_constant else self._stack.pop()
         if self._stack:
             raise UnknownPatternError
         self._statements.append(ast.Return(value))
@@ -414,6 +414,10 @@ def _join(operator: ast.boolop, left: ast.expr, right: ast.expr) -> ast.expr:
 def _make_slice(*parts: ast.expr) -> ast.Slice:
     left_out = [isinstance(part, ast.Constant) and part.value is None for part in parts]
     return ast.Slice(*(None if out else part for part, out in zip(parts, left_out, strict=True)))
+
+
+def _constant(value: object) -> ast.expr:
+    return ast.Constant(value)  # type: ignore[arg-type]  # tuples, too, which no source text gives
 
 
 def _target(instruction: Instruction) -> ast.expr:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from pygpulib.core import dtypes
 from pygpulib.errors import KernelTypeError
@@ -139,7 +140,7 @@ def _compile_unrolled(ctx: Context, node: ast.For, items: Sequence) -> None:
         goes_on = ctx.frame.variables[flag]
         assert isinstance(goes_on, Number)
         live = find_liveness(statements.function_node(ctx)).around[node]
-        control.choose(ctx, goes_on, lambda at=position: step(at), _nothing, node, live)  # type: ignore[misc]
+        control.choose(ctx, goes_on, partial(step, position), _nothing, node, live)
     _compile_else(ctx, node, flag)
 
 

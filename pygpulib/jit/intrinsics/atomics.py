@@ -22,85 +22,85 @@ class Atomics:
         return "cuda.atomic"
 
     @staticmethod
-    def add(ary: Any, idx: Any, val: Any) -> Any:  # noqa: ANN401
+    def add(ary: Any, idx: Any, val: Any) -> Any:
         """Add a number."""
         del ary, idx, val
         only_in_kernels("atomic.add")
 
     @staticmethod
-    def sub(ary: Any, idx: Any, val: Any) -> Any:  # noqa: ANN401
+    def sub(ary: Any, idx: Any, val: Any) -> Any:
         """Subtract a number."""
         del ary, idx, val
         only_in_kernels("atomic.sub")
 
     @staticmethod
-    def and_(ary: Any, idx: Any, val: Any) -> Any:  # noqa: ANN401
+    def and_(ary: Any, idx: Any, val: Any) -> Any:
         """Keep the bits that are set in the operand, too."""
         del ary, idx, val
         only_in_kernels("atomic.and_")
 
     @staticmethod
-    def or_(ary: Any, idx: Any, val: Any) -> Any:  # noqa: ANN401
+    def or_(ary: Any, idx: Any, val: Any) -> Any:
         """Set the bits that are set in the operand."""
         del ary, idx, val
         only_in_kernels("atomic.or_")
 
     @staticmethod
-    def xor(ary: Any, idx: Any, val: Any) -> Any:  # noqa: ANN401
+    def xor(ary: Any, idx: Any, val: Any) -> Any:
         """Turn the bits that are set in the operand."""
         del ary, idx, val
         only_in_kernels("atomic.xor")
 
     @staticmethod
-    def inc(ary: Any, idx: Any, val: Any) -> Any:  # noqa: ANN401
+    def inc(ary: Any, idx: Any, val: Any) -> Any:
         """Add 1, or go to 0 from ``val`` on; of unsigned integers."""
         del ary, idx, val
         only_in_kernels("atomic.inc")
 
     @staticmethod
-    def dec(ary: Any, idx: Any, val: Any) -> Any:  # noqa: ANN401
+    def dec(ary: Any, idx: Any, val: Any) -> Any:
         """Subtract 1, or go to ``val`` from 0 and from above ``val``; of unsigned integers."""
         del ary, idx, val
         only_in_kernels("atomic.dec")
 
     @staticmethod
-    def exch(ary: Any, idx: Any, val: Any) -> Any:  # noqa: ANN401
+    def exch(ary: Any, idx: Any, val: Any) -> Any:
         """Replace the element."""
         del ary, idx, val
         only_in_kernels("atomic.exch")
 
     @staticmethod
-    def max(ary: Any, idx: Any, val: Any) -> Any:  # noqa: ANN401
+    def max(ary: Any, idx: Any, val: Any) -> Any:
         """Replace the element by ``val`` if that is larger; a nan stays, and replaces nothing."""
         del ary, idx, val
         only_in_kernels("atomic.max")
 
     @staticmethod
-    def min(ary: Any, idx: Any, val: Any) -> Any:  # noqa: ANN401
+    def min(ary: Any, idx: Any, val: Any) -> Any:
         """Replace the element by ``val`` if that is smaller; a nan stays, and replaces nothing."""
         del ary, idx, val
         only_in_kernels("atomic.min")
 
     @staticmethod
-    def nanmax(ary: Any, idx: Any, val: Any) -> Any:  # noqa: ANN401
+    def nanmax(ary: Any, idx: Any, val: Any) -> Any:
         """Replace the element by ``val`` if that is larger, or if the element is nan."""
         del ary, idx, val
         only_in_kernels("atomic.nanmax")
 
     @staticmethod
-    def nanmin(ary: Any, idx: Any, val: Any) -> Any:  # noqa: ANN401
+    def nanmin(ary: Any, idx: Any, val: Any) -> Any:
         """Replace the element by ``val`` if that is smaller, or if the element is nan."""
         del ary, idx, val
         only_in_kernels("atomic.nanmin")
 
     @staticmethod
-    def cas(ary: Any, idx: Any, old: Any, val: Any) -> Any:  # noqa: ANN401
+    def cas(ary: Any, idx: Any, old: Any, val: Any) -> Any:
         """Replace the element by ``val`` if it equals ``old``."""
         del ary, idx, old, val
         only_in_kernels("atomic.cas")
 
     @staticmethod
-    def compare_and_swap(ary: Any, old: Any, val: Any) -> Any:  # noqa: ANN401
+    def compare_and_swap(ary: Any, old: Any, val: Any) -> Any:
         """Replace the first element by ``val`` if it equals ``old``."""
         del ary, old, val
         only_in_kernels("atomic.compare_and_swap")

@@ -66,14 +66,14 @@ def generic(function: Callable[..., object]) -> Compose:
     return Compose({dtype: function for dtype in ALL_DTYPES if not dtype.is_complex})
 
 
-def evaluate(function: Callable[..., object], *operands: Real) -> Real:
+def evaluate(function: Callable[..., Real], *operands: Real) -> Real:
     """Apply a function of float64 as IEEE arithmetic does: no exceptions and no warnings.
 
     The result has the type of the first operand.
     """
     kind = type(operands[0]) if isinstance(operands[0], np.floating) else float
     with np.errstate(all="ignore"):
-        return kind(function(*(np.float64(operand) for operand in operands)))  # type: ignore[arg-type]
+        return kind(function(*(np.float64(operand) for operand in operands)))
 
 
 def python_spelling(name: str) -> tuple[object, ...]:

@@ -17,7 +17,7 @@ class SharedMemory:
         return "cuda.shared"
 
     @staticmethod
-    def array(shape: Any, dtype: Any, alignment: int | None = None) -> Any:  # noqa: ANN401
+    def array(shape: Any, dtype: Any, alignment: int | None = None) -> Any:
         """Return an array in the shared memory of the block.
 
         A call in the source is one array, however often it runs; what it holds at first is
@@ -49,7 +49,7 @@ class LocalMemory:
         return "cuda.local"
 
     @staticmethod
-    def array(shape: Any, dtype: Any, alignment: int | None = None) -> Any:  # noqa: ANN401
+    def array(shape: Any, dtype: Any, alignment: int | None = None) -> Any:
         """Return an array of the thread's own; what it holds at first is undefined.
 
         Parameters
@@ -77,7 +77,7 @@ class ConstantMemory:
         return "cuda.const"
 
     @staticmethod
-    def array_like(array: Any) -> Any:  # noqa: ANN401
+    def array_like(array: Any) -> Any:
         """Return a read-only array with the elements of a host array at the time of compilation.
 
         Parameters

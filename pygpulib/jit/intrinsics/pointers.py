@@ -10,7 +10,7 @@ import numpy as np
 from pygpulib.errors import ArgumentTypeError
 
 
-def carray(ptr: Any, shape: Any, dtype: Any = None) -> Any:  # noqa: ANN401
+def carray(ptr: Any, shape: Any, dtype: Any = None) -> Any:
     """Return a C-contiguous array over the memory at an address, in a kernel or on the host.
 
     Parameters
@@ -31,7 +31,7 @@ def carray(ptr: Any, shape: Any, dtype: Any = None) -> Any:  # noqa: ANN401
     return _view_of_memory("carray", ptr, shape, dtype, "C")
 
 
-def farray(ptr: Any, shape: Any, dtype: Any = None) -> Any:  # noqa: ANN401
+def farray(ptr: Any, shape: Any, dtype: Any = None) -> Any:
     """Return a Fortran-contiguous array over the memory at an address; see `carray`.
 
     Parameters
@@ -51,7 +51,7 @@ def farray(ptr: Any, shape: Any, dtype: Any = None) -> Any:  # noqa: ANN401
     return _view_of_memory("farray", ptr, shape, dtype, "F")
 
 
-def _view_of_memory(name: str, ptr: Any, shape: Any, dtype: Any, order: Any) -> Any:  # noqa: ANN401
+def _view_of_memory(name: str, ptr: Any, shape: Any, dtype: Any, order: Any) -> Any:
     """Return a NumPy array over the memory that a pointer of ctypes points to."""
     if not isinstance(ptr, ctypes.c_void_p | ctypes._Pointer):
         raise ArgumentTypeError(

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar, cast
 
 import numpy as np
 
@@ -27,6 +27,12 @@ from pygpulib.jit.ir.ops import Effect
 WARP_SIZE = 32
 
 Lanes = np.ndarray[Any, np.dtype[Any]]
+R = TypeVar("R")
+
+
+def _called_for(_result: type[R]) -> Callable[[Callable[..., object]], Callable[..., R]]:
+    """Give a primitive the type of its calls in kernels; its meaning is on the lanes of a warp."""
+    return lambda meaning: cast("Callable[..., R]", meaning)
 
 
 def _shuffle_rule(operands: tuple[DType, ...]) -> Signature | None:
@@ -62,6 +68,7 @@ def _bits(chosen: Lanes) -> int:
     return int(np.sum(1 << np.flatnonzero(chosen)))
 
 
+@_called_for(object)
 @intrinsic(
     rule=_shuffle_rule,
     effect=Effect.CONVERGE,
@@ -76,6 +83,7 @@ def shuffle(active: Lanes, mask: Lanes, value: Lanes, source: Lanes) -> Lanes:
     return _take(value, source & (WARP_SIZE - 1))
 
 
+@_called_for(object)
 @intrinsic(
     rule=_shuffle_rule,
     effect=Effect.CONVERGE,
@@ -89,6 +97,7 @@ def shuffle_up(active: Lanes, mask: Lanes, value: Lanes, delta: Lanes) -> Lanes:
     return _take(value, np.arange(value.size) - delta)
 
 
+@_called_for(object)
 @intrinsic(
     rule=_shuffle_rule,
     effect=Effect.CONVERGE,
@@ -103,6 +112,7 @@ def shuffle_down(active: Lanes, mask: Lanes, value: Lanes, delta: Lanes) -> Lane
     return _take(value, source)
 
 
+@_called_for(object)
 @intrinsic(
     rule=_shuffle_rule,
     effect=Effect.CONVERGE,
@@ -117,6 +127,7 @@ def shuffle_xor(active: Lanes, mask: Lanes, value: Lanes, bits: Lanes) -> Lanes:
     return _take(value, source)
 
 
+@_called_for(np.uint32)
 @intrinsic(
     rule=_vote_rule,
     effect=Effect.CONVERGE,
@@ -131,6 +142,7 @@ def ballot(active: Lanes, mask: Lanes, predicate: Lanes) -> int:
     return _bits(active & predicate)
 
 
+@_called_for(np.uint32)
 @intrinsic(
     rule=_count_rule,
     effect=Effect.CONVERGE,
@@ -144,6 +156,7 @@ def active_lanes(active: Lanes) -> int:
     return _bits(active)
 
 
+@_called_for(np.uint32)
 @intrinsic(
     rule=_match_rule,
     effect=Effect.CONVERGE,
@@ -177,78 +190,78 @@ class WarpFunction:
 
 
 @WarpFunction
-def shfl_sync(mask: Any, value: Any, src_lane: Any) -> Any:  # noqa: ANN401
+def shfl_sync(mask: Any, value: Any, src_lane: Any) -> Any:
     """Return the value of lane ``src_lane``, taken modulo 32."""
-    return shuffle(mask, value, src_lane)  # type: ignore[call-arg]
+    return shuffle(mask, value, src_lane)
 
 
 @WarpFunction
-def shfl_up_sync(mask: Any, value: Any, delta: Any) -> Any:  # noqa: ANN401
+def shfl_up_sync(mask: Any, value: Any, delta: Any) -> Any:
     """Return the value of the lane ``delta`` below; the lowest lanes keep their own."""
-    return shuffle_up(mask, value, delta)  # type: ignore[call-arg]
+    return shuffle_up(mask, value, delta)
 
 
 @WarpFunction
-def shfl_down_sync(mask: Any, value: Any, delta: Any) -> Any:  # noqa: ANN401
+def shfl_down_sync(mask: Any, value: Any, delta: Any) -> Any:
     """Return the value of the lane ``delta`` above; the highest lanes keep their own."""
-    return shuffle_down(mask, value, delta)  # type: ignore[call-arg]
+    return shuffle_down(mask, value, delta)
 
 
 @WarpFunction
-def shfl_xor_sync(mask: Any, value: Any, lane_mask: Any) -> Any:  # noqa: ANN401
+def shfl_xor_sync(mask: Any, value: Any, lane_mask: Any) -> Any:
     """Return the value of the lane whose number differs in the bits of ``lane_mask``."""
-    return shuffle_xor(mask, value, lane_mask)  # type: ignore[call-arg]
+    return shuffle_xor(mask, value, lane_mask)
 
 
 @WarpFunction
-def all_sync(mask: Any, predicate: Any) -> Any:  # noqa: ANN401
+def all_sync(mask: Any, predicate: Any) -> Any:
     """Return whether the predicate holds in all lanes of the mask."""
-    return (ballot(mask, not predicate) & np.uint32(mask)) == 0  # type: ignore[call-arg,arg-type]
+    return (ballot(mask, not predicate) & np.uint32(mask)) == 0
 
 
 @WarpFunction
-def any_sync(mask: Any, predicate: Any) -> Any:  # noqa: ANN401
+def any_sync(mask: Any, predicate: Any) -> Any:
     """Return whether the predicate holds in any lane of the mask."""
-    return (ballot(mask, predicate) & np.uint32(mask)) != 0  # type: ignore[call-arg]
+    return (ballot(mask, predicate) & np.uint32(mask)) != 0
 
 
 @WarpFunction
-def eq_sync(mask: Any, predicate: Any) -> Any:  # noqa: ANN401
+def eq_sync(mask: Any, predicate: Any) -> Any:
     """Return whether the predicate is the same in all lanes of the mask."""
-    for_ = ballot(mask, predicate) & np.uint32(mask)  # type: ignore[call-arg]
-    against = ballot(mask, not predicate) & np.uint32(mask)  # type: ignore[call-arg,arg-type]
+    for_ = ballot(mask, predicate) & np.uint32(mask)
+    against = ballot(mask, not predicate) & np.uint32(mask)
     return for_ == 0 or against == 0
 
 
 @WarpFunction
-def ballot_sync(mask: Any, predicate: Any) -> Any:  # noqa: ANN401
+def ballot_sync(mask: Any, predicate: Any) -> Any:
     """Return a word with the bits of the lanes of the mask whose predicate holds."""
-    return np.int32(ballot(mask, predicate) & np.uint32(mask))  # type: ignore[call-arg]
+    return np.int32(ballot(mask, predicate) & np.uint32(mask))
 
 
 @WarpFunction
-def match_any_sync(mask: Any, value: Any) -> Any:  # noqa: ANN401
+def match_any_sync(mask: Any, value: Any) -> Any:
     """Return a word with the bits of the lanes of the mask that hold the same value."""
-    return np.int32(match(mask, value) & np.uint32(mask))  # type: ignore[call-arg]
+    return np.int32(match(mask, value) & np.uint32(mask))
 
 
 @WarpFunction
-def match_all_sync(mask: Any, value: Any) -> Any:  # noqa: ANN401
+def match_all_sync(mask: Any, value: Any) -> Any:
     """Return the mask if all its lanes hold the same value, else 0; and whether they do."""
-    meant = ballot(mask, True) & np.uint32(mask)  # type: ignore[arg-type,call-arg]
-    same = (match(mask, value) & np.uint32(mask)) == meant  # type: ignore[call-arg]
-    everybody = (ballot(mask, not same) & np.uint32(mask)) == 0  # type: ignore[call-arg,arg-type]
+    meant = ballot(mask, True) & np.uint32(mask)
+    same = (match(mask, value) & np.uint32(mask)) == meant
+    everybody = (ballot(mask, not same) & np.uint32(mask)) == 0
     return np.int32(meant) if everybody else np.int32(0), everybody
 
 
 @WarpFunction
-def activemask() -> Any:  # noqa: ANN401
+def activemask() -> Any:
     """Return a word with the bits of the lanes that are active here."""
-    return active_lanes()  # type: ignore[call-arg]
+    return active_lanes()
 
 
 @WarpFunction
-def lanemask_lt() -> Any:  # noqa: ANN401
+def lanemask_lt() -> Any:
     """Return a word with the bits of the lanes below this one."""
     return np.uint32((1 << laneid) - 1)  # type: ignore[operator]
 

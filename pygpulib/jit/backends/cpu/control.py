@@ -32,6 +32,8 @@ from pygpulib.jit.backends.cpu.operations import emit_simple
 from pygpulib.jit.ir import ops as ir
 
 if TYPE_CHECKING:
+    from types import UnionType
+
     from pygpulib.jit.backends.cpu.gang import Finish, Gang
 
 
@@ -108,11 +110,11 @@ def _end(gang: Gang, terminator: ir.Op, finish: Finish) -> None:
             finish(terminator)
 
 
-def _nearest(gang: Gang, kinds: object) -> int:
+def _nearest(gang: Gang, kinds: type | UnionType) -> int:
     """Return the position of the innermost enclosing region of a kind."""
     for position in reversed(range(len(gang.nesting))):
         outer = gang.nesting[position]
-        if isinstance(outer, Target) and isinstance(outer.region, kinds):  # type: ignore[arg-type]
+        if isinstance(outer, Target) and isinstance(outer.region, kinds):
             return position
     raise AssertionError(kinds)
 
