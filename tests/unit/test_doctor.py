@@ -15,6 +15,7 @@ from pygpulib._bindings.vendor_libraries import (
     find_vendor_library,
 )
 from pygpulib.errors import LibraryError
+from tests.helpers.packages import needs_vendor_packages
 
 ROOT = Path(__file__).parents[2]
 NO_DRIVER = {"PYGPULIB_CUDA_LIBRARY": "/nowhere/libcuda.so.1"}
@@ -143,6 +144,7 @@ def test_a_library_that_is_installed_tells_its_version_and_place(library):
         assert Path(path).is_file()
 
 
+@needs_vendor_packages
 def test_a_library_that_does_not_work_is_a_finding(tmp_path, monkeypatch):
     source, path = tmp_path / "bad.c", tmp_path / "bad.so"
     source.write_text("int badGetVersion(int *version) { return 7; }")
@@ -152,7 +154,8 @@ def test_a_library_that_does_not_work_is_a_finding(tmp_path, monkeypatch):
         assert key == "bad"
         return type("Loaded", (), {"abs_path": str(path)})
 
-    pathfinder = pytest.importorskip("cuda.pathfinder")
+    from cuda import pathfinder
+
     monkeypatch.setattr(pathfinder, "load_nvidia_dynamic_lib", load)
     import ctypes
 

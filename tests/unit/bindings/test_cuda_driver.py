@@ -14,11 +14,9 @@ from pygpulib._bindings.cuda_constants import (
 )
 from tests.fakecuda.driver.library import cuda_header
 from tests.fakecuda.header import find_include_folder, same_abi
+from tests.helpers.packages import needs_vendor_packages
 
-try:
-    find_include_folder("cuda.h")
-except FileNotFoundError as absent:
-    pytest.skip(str(absent), allow_module_level=True)
+pytestmark = needs_vendor_packages
 
 STRUCTURES = {
     "Uuid": "CUuuid",

@@ -8,12 +8,10 @@ import pytest
 
 from pygpulib._bindings import curand
 from pygpulib.errors import LibraryError
-from tests.fakecuda.header import find_include_folder, read_header, same_abi
+from tests.fakecuda.header import read_header, same_abi
+from tests.helpers.packages import needs_vendor_packages
 
-try:
-    find_include_folder("curand.h")
-except FileNotFoundError as absent:
-    pytest.skip(str(absent), allow_module_level=True)
+pytestmark = needs_vendor_packages
 
 
 @pytest.fixture(scope="module")

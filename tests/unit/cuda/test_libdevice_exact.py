@@ -8,18 +8,16 @@ import pytest
 
 from pygpulib import cuda
 from pygpulib.cuda import libdevice
-from pygpulib.jit.backends.cuda.libdevice import find_libdevice
 from pygpulib.jit.intrinsics.device_catalogue import FUNCTIONS
 from pygpulib.jit.intrinsics.exact_rounding import rounded
 from tests.helpers import native
 from tests.helpers.cuda_programs import compile_prepared, run_both, run_cuda
 from tests.helpers.elementwise import kernel_for
 from tests.helpers.library_columns import columns, is_same
+from tests.helpers.packages import needs_vendor_packages
 
 NAMES = [name for name, (row, _) in FUNCTIONS.items() if row.ulp == 0]
 ROWS = 300
-
-needs_library = pytest.mark.skipif(find_libdevice() is None, reason="libdevice is not installed")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -33,7 +31,7 @@ def test_processors_give_the_exact_result(name):
         assert is_same(found, expected), (numbers, found, expected)
 
 
-@needs_library
+@needs_vendor_packages
 @pytest.mark.parametrize("name", NAMES)
 def test_the_library_gives_the_exact_result(name):
     row, _ = FUNCTIONS[name]
@@ -102,7 +100,7 @@ def test_remainders_and_quotients(suffix, dtype):
             assert last == sign * (abs(whole.value) & 7), (a, b)
 
 
-@needs_library
+@needs_vendor_packages
 @pytest.mark.parametrize(("suffix", "dtype"), [("", np.float64), ("f", np.float32)])
 def test_remainders_and_quotients_on_gpus(suffix, dtype):
     row, _ = FUNCTIONS["dadd_rn" if dtype is np.float64 else "fadd_rn"]
@@ -139,7 +137,7 @@ def test_halves():
         np.testing.assert_array_equal(found, values.astype(np.float16).view(np.int16))
 
 
-@needs_library
+@needs_vendor_packages
 @pytest.mark.parametrize("name", ["half2float", "float2half_rn"])
 def test_halves_on_gpus(name):
     numbers = (np.arange(-64, 64) * 300).astype(np.int16)

@@ -5,15 +5,13 @@ import numpy as np
 import pytest
 
 from pygpulib.cuda import libdevice
-from pygpulib.jit.backends.cuda.libdevice import find_libdevice
 from pygpulib.jit.intrinsics.device_catalogue import FUNCTIONS
 from tests.helpers import native
 from tests.helpers.cuda_programs import compile_prepared, run_cuda
 from tests.helpers.elementwise import kernel_for
 from tests.helpers.library_columns import is_same
+from tests.helpers.packages import needs_vendor_packages
 from tests.helpers.ulps import error_in_ulps
-
-needs_library = pytest.mark.skipif(find_libdevice() is None, reason="libdevice is not installed")
 
 DIGITS = 50
 DTYPES = {"": np.float64, "f": np.float32}
@@ -84,7 +82,7 @@ def test_processors_keep_to_the_promised_error(name, suffix):
     assert error <= row.ulp, (value, error)
 
 
-@needs_library
+@needs_vendor_packages
 @pytest.mark.parametrize("suffix", DTYPES)
 @pytest.mark.parametrize("name", EXACT)
 def test_gpus_keep_to_their_error(name, suffix):
@@ -105,7 +103,7 @@ EDGES = {
 }
 
 
-@needs_library
+@needs_vendor_packages
 @pytest.mark.parametrize("suffix", DTYPES)
 @pytest.mark.parametrize("name", EDGES)
 def test_special_arguments_are_the_same_everywhere(name, suffix):
@@ -139,7 +137,7 @@ def is_near(dtype, x, found, exact):
     return abs(found - exact) <= (limit if x > 8 else slack * max(abs(exact), 0.5))
 
 
-@pytest.mark.parametrize("on_gpu", [False, pytest.param(True, marks=needs_library)])
+@pytest.mark.parametrize("on_gpu", [False, pytest.param(True, marks=needs_vendor_packages)])
 @pytest.mark.parametrize("suffix", DTYPES)
 @pytest.mark.parametrize("name", [*BESSEL, "jn", "yn"])
 def test_bessel_functions(name, suffix, on_gpu):
@@ -182,7 +180,7 @@ FAST = {
 }
 
 
-@pytest.mark.parametrize("on_gpu", [False, pytest.param(True, marks=needs_library)])
+@pytest.mark.parametrize("on_gpu", [False, pytest.param(True, marks=needs_vendor_packages)])
 @pytest.mark.parametrize("name", [*FAST, "pow", "fdivide"])
 def test_fast_functions(name, on_gpu):
     rng = np.random.default_rng(6)

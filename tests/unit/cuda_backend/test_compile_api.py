@@ -16,7 +16,7 @@ from pygpulib.errors import (
     Span,
     UnsupportedFeatureError,
 )
-from pygpulib.jit.backends.cuda.assemble import assemble, is_available
+from pygpulib.jit.backends.cuda.assemble import assemble
 from pygpulib.jit.backends.cuda.line_info import write_module
 from pygpulib.jit.backends.cuda.module import Module
 from pygpulib.jit.backends.cuda.ptx import compile_ptx
@@ -26,6 +26,7 @@ from pygpulib.jit.ir import ops as ir
 from pygpulib.types import complex64, complex128, float32, float64, int16, int32, int64, uint32
 from tests.fakecuda.memory import DeviceMemory
 from tests.fakecuda.ptx import launch, parse_module
+from tests.helpers.packages import needs_vendor_packages
 
 
 def add(x, y):
@@ -245,7 +246,7 @@ def test_compile_all_gives_a_list():
     assert ".func" in ptx
 
 
-@pytest.mark.skipif(not is_available(), reason="nvJitLink is not installed")
+@needs_vendor_packages
 def test_the_assembler_takes_it():
     for ptx in (
         cuda.compile(fibonacci, int64(int64), cc=(8, 0))[0],
@@ -431,7 +432,7 @@ def test_lines_of_device_functions():
     assert fibonacci.py_func.__code__.co_firstlineno + 2 in line_numbers(ptx)
 
 
-@pytest.mark.skipif(not is_available(), reason="nvJitLink is not installed")
+@needs_vendor_packages
 def test_the_assembler_takes_lines():
     ptx, _ = cuda.compile_ptx(add_arrays, (float32[:],) * 3, cc=(8, 0), lineinfo=True)
     plain, _ = cuda.compile_ptx(add_arrays, (float32[:],) * 3, cc=(8, 0))

@@ -20,15 +20,12 @@ from pygpulib.jit.ir.intrinsic import LLVM, REGISTRY, Compose, Emit, Extern
 from pygpulib.jit.types import scalar_type
 from tests.helpers.cuda_programs import run_cuda
 from tests.helpers.ir_kernels import Arrays
+from tests.helpers.packages import needs_vendor_packages
 from tests.helpers.samples import samples
 from tests.helpers.ulps import error_in_ulps
 from tests.unit.intrinsics.test_accuracy import EXACT, PRECISION_BITS, exact_value
 
 REAL = [dtype for dtype in ALL_DTYPES if not dtype.is_complex and not dtype.is_storage]
-
-needs_library = pytest.mark.skipif(
-    libdevice.find_libdevice() is None, reason="libdevice is not installed"
-)
 
 
 def signatures(record):
@@ -48,7 +45,7 @@ def signatures(record):
 EXTERN = [record for record in REGISTRY.values() if isinstance(record.cuda, Extern)]
 
 
-@needs_library
+@needs_vendor_packages
 @pytest.mark.parametrize("record", EXTERN, ids=lambda record: record.name)
 def test_functions_of_the_library_have_the_right_types(record):
     library = libdevice.load_libdevice()
@@ -83,7 +80,7 @@ def test_every_function_of_the_library_has_a_known_accuracy():
 ROWS = 64
 
 
-@needs_library
+@needs_vendor_packages
 @pytest.mark.parametrize("dtype", [float32, float64], ids=str)
 @pytest.mark.parametrize("name", sorted(EXACT.keys() & LIBDEVICE_ULP.keys()))
 def test_results_are_as_exact_as_the_library(name, dtype):
@@ -109,7 +106,7 @@ def test_results_are_as_exact_as_the_library(name, dtype):
                 assert error <= bound, (row, actual, exact, error)
 
 
-@needs_library
+@needs_vendor_packages
 @pytest.mark.parametrize("name", face.__all__)
 def test_the_functions_of_the_face_exist_and_compile(name):
     assert f"__nv_{name}" in libdevice.load_libdevice().parts

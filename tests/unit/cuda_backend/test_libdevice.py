@@ -11,12 +11,9 @@ from pygpulib.jit.backends.cuda import libdevice
 from pygpulib.jit.backends.cuda.ptx import compile_ptx
 from pygpulib.jit.backends.cuda.target import known_target
 from pygpulib.jit.cache import DiskCache
+from tests.helpers.packages import needs_vendor_packages
 
 TARGET = known_target((8, 0))
-
-needs_library = pytest.mark.skipif(
-    libdevice.find_libdevice() is None, reason="libdevice is not installed"
-)
 
 SMALL = """\
 ; ModuleID = 'small'
@@ -66,7 +63,7 @@ def test_questions_without_an_answer_are_answered_with_zero():
     assert "%flag = add i32 0, 0" in libdevice.index_library(SMALL).subset(["inner"], {})
 
 
-@needs_library
+@needs_vendor_packages
 def test_the_index_has_all_functions_of_the_library():
     bitcode = Path(libdevice.find_libdevice()).read_bytes()
     module = llvm.parse_bitcode(bitcode)
@@ -78,7 +75,7 @@ def test_the_index_has_all_functions_of_the_library():
     assert set(library.questions.values()) == {"__CUDA_FTZ", "__CUDA_PREC_SQRT", "__CUDA_ARCH"}
 
 
-@needs_library
+@needs_vendor_packages
 def test_every_function_links_alone_and_nothing_stays_open():
     library = libdevice.load_libdevice()
     for name in library.parts:
@@ -102,25 +99,25 @@ def sqrt_kernel(fastmath):
     return compile_ptx(text, TARGET, fastmath=fastmath)
 
 
-@needs_library
+@needs_vendor_packages
 def test_square_roots_are_rounded_unless_math_is_fast():
     assert "sqrt.rn.f32" in sqrt_kernel(fastmath=False)
     assert "sqrt.approx.ftz.f32" in sqrt_kernel(fastmath=True)
 
 
-@needs_library
+@needs_vendor_packages
 def test_functions_that_were_inlined_are_dropped():
     assert ".func" not in sqrt_kernel(fastmath=False)
 
 
-@needs_library
+@needs_vendor_packages
 def test_a_function_that_does_not_exist():
     with pytest.raises(InternalError) as caught:
         libdevice.link_text(["__nv_sin", "__nv_wrong"], TARGET, fastmath=False)
     assert str(caught.value) == "CUDA's mathematical library has no function __nv_wrong"
 
 
-@needs_library
+@needs_vendor_packages
 def test_the_index_comes_from_disk(tmp_path, monkeypatch):
     cache = DiskCache(str(tmp_path / "cuda"))
     monkeypatch.setattr(libdevice, "open_cache", lambda kind: cache)
@@ -146,7 +143,7 @@ def test_a_missing_library_is_named_only_when_it_is_needed(monkeypatch):
     assert libdevice.library_version() == ""
 
 
-@needs_library
+@needs_vendor_packages
 def test_the_version_changes_with_the_file():
     path, size, time = libdevice.library_version().rsplit(":", 2)
     assert path == libdevice.find_libdevice()
