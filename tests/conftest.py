@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 # What an earlier run left on disk must not decide what a test sees; the tests of the cache use
 # folders of their own. Set before the package is imported, and inherited by other processes.
 os.environ.setdefault("PYGPULIB_CACHE", "0")
+# Nor must the GPU of a machine, or a driver there that does not work; `--backend cuda` wants them.
+os.environ.setdefault("PYGPULIB_BACKEND", "cpu")
 
 import pytest
 from hypothesis import settings

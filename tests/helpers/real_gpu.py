@@ -5,11 +5,14 @@ It needs nothing of the simulated GPU, which needs a C compiler and the vendor's
 
 from __future__ import annotations
 
+import os
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pygpulib.core.device import current_driver
+from pygpulib.core.device import current_driver, use_driver
+from pygpulib.core.selection import choose_driver
 from pygpulib.errors import NoDeviceError
 
 if TYPE_CHECKING:
@@ -20,15 +23,16 @@ class RealGpu:
     """The GPU of this machine."""
 
     def __init__(self) -> None:
-        reason = "kernels of this process run on the processor"
+        self._stack = ExitStack()
         try:
-            if current_driver().name == "cuda":
-                return
+            if current_driver().name != "cuda":
+                self._stack.enter_context(use_driver(choose_driver("cuda")))
         except NoDeviceError as error:
-            reason = str(error)
-        raise pytest.UsageError(
-            f"--backend cuda needs a GPU that works; python -m pygpulib doctor tells more\n{reason}"
-        )
+            raise pytest.UsageError(
+                "--backend cuda needs a GPU that works; "
+                f"python -m pygpulib doctor tells more\n{error}"
+            ) from error
+        os.environ["PYGPULIB_BACKEND"] = "cuda"  # of processes that tests start
 
     def check_test(self) -> Iterator[None]:
         """Run a test between the two parts, and wait for what it has left on the GPU."""
@@ -40,4 +44,5 @@ class RealGpu:
         return []
 
     def close(self) -> None:
-        """Leave the GPU to the process."""
+        """Put the back end back that was in use before."""
+        self._stack.close()
