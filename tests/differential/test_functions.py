@@ -6,6 +6,7 @@ called in kernels, alone and mixed, and compared with the host's function of the
 
 import cmath
 import math
+import zlib
 
 import numpy as np
 import pytest
@@ -40,7 +41,7 @@ LOOSE = {"gamma", "lgamma", "pow", "power"}
 
 
 def operands(dtype: np.dtype) -> np.ndarray:
-    rng = np.random.default_rng(dtype.num)
+    rng = np.random.default_rng(zlib.crc32(dtype.name.encode()))
     if dtype.kind == "b":
         return np.array([False, True])
     if dtype.kind in "iu":
@@ -121,7 +122,10 @@ def test_functions_of_numpy_alone(dtype):
     outs = []
     with np.errstate(all="ignore"):
         for name, _, columns in calls:
-            outs.append(getattr(np, name)(*columns))
+            # On some processors NumPy's powers are several units in the last place off.
+            wide = [each.astype("g") for each in columns] if name == "power" else columns
+            expected = getattr(np, name)(*wide)
+            outs.append(expected.astype(dtype) if name == "power" else expected)
     native, interpreted = run_all([text for _, text, _ in calls], (x, y), tuple(outs))
     for (name, text, _), expected, *actual in zip(calls, outs, native, interpreted, strict=True):
         for column in actual:

@@ -19,7 +19,7 @@ def error_in_ulps(actual: Any, exact: mp.mpf) -> float:
         return 0.0 if mp.isnan(exact) and np.isnan(actual) else math.inf
     if mp.isinf(exact):
         return 0.0 if float(exact) == float(actual) else math.inf
-    lowest = int(np.log2(float(info.smallest_subnormal))) if info.bits == 32 else -1074
+    lowest = -149 if info.bits == 32 else -1074
     exponent = lowest if exact == 0 else max(mp.frexp(exact)[1] - 1 - info.nmant, lowest)
     if np.isinf(actual):
         half = mp.ldexp(1, info.maxexp - info.nmant - 2)

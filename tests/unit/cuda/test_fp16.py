@@ -6,9 +6,8 @@ import pytest
 from pygpulib import cuda
 from pygpulib.cuda import fp16
 
-RNG = np.random.default_rng(16)
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5, 6e-8, 65504.0, np.inf, -np.inf, np.nan]
-NUMBERS = np.array([*SPECIAL, *RNG.normal(scale=8, size=40)], np.float16)
+NUMBERS = np.array([*SPECIAL, *np.random.default_rng(16).normal(scale=8, size=40)], np.float16)
 PAIRS = np.array(np.meshgrid(NUMBERS, NUMBERS)).reshape(2, -1)
 
 UNARY = {
