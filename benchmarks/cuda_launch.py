@@ -45,6 +45,15 @@ def combine(x, y, z, out):  # noqa: ANN001, ANN201
 
 
 @cuda.jit
+def combine_pairs(x, y, z, out):  # noqa: ANN001, ANN201
+    """Combine arrays two elements at a time, which has a variant for aligned arrays."""
+    i = 2 * cuda.grid(1)
+    if i + 1 < out.size:
+        first, second = x[i] * y[i] + z[i], x[i + 1] * y[i + 1] + z[i + 1]
+        out[i], out[i + 1] = first, second
+
+
+@cuda.jit
 def scale(x, y, z, out, factor, shift):  # noqa: ANN001, ANN201
     """Combine arrays and numbers."""
     i = cuda.grid(1)
@@ -57,11 +66,13 @@ def rows() -> dict[str, Callable[[], object]]:
     x, y, z, out = (cuda.to_device(np.arange(100.0)) for _ in range(4))
     stream = cuda.stream()
     empty, combined, scaled = nothing[1, BLOCK], combine[2, BLOCK], scale[2, BLOCK]
+    paired = combine_pairs[1, BLOCK]
     on_stream = combine[2, BLOCK, stream]
     return {
         "an empty lambda": lambda: None,
         "no array, no lambda": empty,
         "4 arrays": lambda: combined(x, y, z, out),
+        "4 arrays, accessed in pairs": lambda: paired(x, y, z, out),
         "4 arrays, kernel[grid, block](...)": lambda: combine[2, BLOCK](x, y, z, out),
         "4 arrays, on a stream": lambda: on_stream(x, y, z, out),
         "4 arrays, 2 numbers": lambda: scaled(x, y, z, out, 2.5, 1.0),

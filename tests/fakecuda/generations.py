@@ -22,13 +22,13 @@ from pygpulib.jit.backends.cuda import compiler
 from pygpulib.jit.backends.cuda.kernel import CudaKernel, entry_name
 from pygpulib.jit.backends.cuda.ptx import compile_ptx
 from pygpulib.jit.backends.cuda.target import known_target
+from pygpulib.jit.options import NO_HINTS
 from tests.fakecuda.assemble import AssemblyError, assemble
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pygpulib.jit.backends.cuda.kernel import KernelFacts
-    from pygpulib.jit.backends.cuda.target import CudaTarget
+    from pygpulib.jit.backends.cuda.kernel_code import Emit
+    from pygpulib.jit.options import CompileHints
 
 GENERATIONS = ((7, 5), (8, 0), (9, 0), (10, 0), (12, 0))
 """A device of each kind."""
@@ -54,27 +54,36 @@ def keep_kernels(folder: Path) -> None:
         def __init__(
             self,
             name: str,
-            emit: Callable[[CudaTarget, str], str],
+            emit: Emit,
             facts: KernelFacts,
             **options: Any,
         ) -> None:
             super().__init__(name, emit, facts, **options)
-            _write(folder, name, emit, options)
+            _write(folder, name, emit, facts, options)
 
     compiler.CudaKernel = Kept  # type: ignore[misc]
 
 
 def _write(
-    folder: Path, name: str, emit: Callable[[CudaTarget, str], str], options: dict[str, Any]
+    folder: Path, name: str, emit: Emit, facts: KernelFacts, options: dict[str, Any]
 ) -> None:
+    hints: CompileHints = options.get("hints", NO_HINTS)
+    names = ("max_registers", "max_threads_per_block", "min_blocks")
+    bounds = {bound: getattr(hints, bound) for bound in names}
     texts: dict[str, list[tuple[int, int]]] = {}
     for generation in GENERATIONS:
-        target = known_target(generation, **options.get("bounds") or {})
-        try:
-            texts.setdefault(emit(target, entry_name(name)), []).append(generation)
-        except UnsupportedFeatureError:
-            continue  # which the user is told; that is tested elsewhere
-    how = {key: options[key] for key in ("fastmath", "optimization", "bounds") if key in options}
+        target = known_target(generation, **bounds)
+        for alignment in facts.alignments:
+            try:
+                text = emit(target, entry_name(name), alignment)
+            except UnsupportedFeatureError:
+                break  # which the user is told; that is tested elsewhere
+            texts.setdefault(text, []).append(generation)
+    how = {
+        "fastmath": options.get("fastmath", False),
+        "optimization": 3 if hints.optimize else 0,
+        "bounds": bounds,
+    }
     data = json.dumps({"name": name, "how": how, "texts": list(texts.items())}).encode()
     path = folder / (hashlib.sha256(data).hexdigest()[:32] + _SUFFIX)
     if not path.exists():
@@ -85,7 +94,7 @@ def check_kernel(path: Path, done: frozenset[str]) -> Outcome:
     """Compile and assemble a kernel for all generations."""
     kept = json.loads(zlib.decompress(path.read_bytes()))
     how, outcome = dict(kept["how"]), Outcome([], [], 0)
-    bounds = how.pop("bounds", None) or {}
+    bounds = how.pop("bounds")
     for text, generations in kept["texts"]:
         for generation in map(tuple, generations):
             target = known_target(generation, **bounds)

@@ -322,6 +322,18 @@ def test_misaligned_accesses_are_faults():
         assert e.value.thread == ((1, 0, 0) if "+" not in instruction else (0, 0, 0))
 
 
+def test_a_vector_of_global_memory_may_end_behind_its_last_element():
+    device = Device()
+    array = device.put(np.zeros(12, np.uint8))
+    device.run(access("ld.global.v4.u32 {%v, %w, %v, %w}, [%a];"), array, block=1)
+    for instruction in (
+        "ld.global.v4.u32 {%v, %w, %v, %w}, [%a+16];",
+        "st.global.v4.u32 [%a], {%v, %w, %v, %w};",
+    ):
+        with pytest.raises(IllegalAddress, match="16-byte access at"):
+            device.run(access(instruction), array, block=1)
+
+
 def test_accesses_outside_of_shared_and_local_memory_are_faults():
     with pytest.raises(IllegalAddress, match="offset 8 of shared memory, which has 8 bytes"):
         run_on_threads("ld.shared.u32 %value, [box+8];", before=".shared .align 4 .b8 box[8];")

@@ -6,6 +6,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from pygpulib._record import record
+from pygpulib.errors import counted
 
 if TYPE_CHECKING:
     from pygpulib.errors import Span
@@ -101,7 +102,36 @@ class LaneCall:
         return f"{self.name}: calls {self.symbol} once per thread"
 
 
-Finding = MemoryAccess | LoopFinding | LaneCall
+@record(eq=True)
+class JoinedAccesses:
+    """How neighbours in memory are accessed where arguments decide whether this can be at once.
+
+    Attributes
+    ----------
+    loads, stores : int
+        How many instructions access several elements.
+    alignment : int
+        What launches that run this code have arguments aligned to, in bytes; 1 for all others.
+    span : None
+        It holds for the whole kernel.
+    """
+
+    loads: int
+    stores: int
+    alignment: int
+    span: Span | None = None
+
+    def __str__(self) -> str:
+        counts = {"load": self.loads, "store": self.stores}
+        parts = [counted(number, what) for what, number in counts.items() if number]
+        how = f"{' and '.join(parts)} of several elements" if parts else "accessed one by one"
+        whose = (
+            f"aligned to {self.alignment} bytes" if self.alignment > 1 else "that are not aligned"
+        )
+        return f"neighbours: {how}, with arguments {whose}"
+
+
+Finding = MemoryAccess | LoopFinding | LaneCall | JoinedAccesses
 
 
 @record(eq=True)
@@ -121,7 +151,7 @@ class Layout:
     was_cached : bool or None
         Whether the machine code was found on disk; None if it was not looked for, or has not been
         needed yet.
-    findings : tuple of MemoryAccess, LoopFinding or LaneCall
+    findings : tuple of MemoryAccess, LoopFinding, LaneCall or JoinedAccesses
         What deserves attention, in the order of the program.
     """
 

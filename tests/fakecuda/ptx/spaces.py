@@ -64,7 +64,9 @@ class Spaces:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Check accesses of `size` bytes; return the bytes of the space and the offsets in it.
 
-        Only the `first` bytes need be inside of shared memory, by default all.
+        Only the `first` bytes need be inside of shared or global memory, by default all: compilers
+        load whole vectors, of which the last elements may lie behind the end. They are aligned, so
+        that there is memory, and nobody uses what is loaded.
         """
         if size > 1:
             odd = addresses & np.uint64(size - 1)
@@ -83,7 +85,7 @@ class Spaces:
             case "param":
                 self._check_limit("param", addresses, size, self.parameter_bytes, lanes)
                 return self.parameters, addresses.astype(np.int64)
-        outside = self.memory.first_outside(addresses, size)
+        outside = self.memory.first_outside(addresses, first or size)
         if outside is not None:
             address = int(addresses[outside])
             raise IllegalAddress(
@@ -94,8 +96,6 @@ class Spaces:
     def _in_shared(
         self, addresses: np.ndarray, size: int, lanes: Lanes, first: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        # Compilers load whole vectors, of which the last elements may lie behind the end: there
-        # is memory up to the next multiple of 16 bytes, and nobody uses what is loaded.
         self._check_limit("shared", addresses, first, self.shared_bytes, lanes)
         self._check_limit("shared", addresses, size, self.shared_stride, lanes)
         if self.geometry.blocks == 1:

@@ -72,7 +72,7 @@ def test_it_is_loaded_once_per_device_and_compiled_once(fake_cuda):
             fill[1, 4](out, 7.0 + ordinal)
             assert out.copy_to_host().tolist() == [7.0 + ordinal] * 4
     assert len(loads(fake_cuda)) == 2
-    assert len(compiled(fill)._texts) == 1
+    assert len(compiled(fill)._code._texts) == 1
 
 
 def test_a_forgotten_kernel_is_unloaded(fake_cuda):

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pygpulib._config import config
+from pygpulib.jit.backends.cuda.alignment import PLAIN, Alignment, find_alignments
 from pygpulib.jit.backends.cuda.emit import emit_kernel
 from pygpulib.jit.backends.cuda.kernel import CudaKernel, KernelFacts
 from pygpulib.jit.backends.cuda.module import foreign_code, needs_record, waits_for_grid
@@ -20,6 +21,7 @@ from pygpulib.jit.passes.remove_dead_ops import remove_dead_ops
 from pygpulib.jit.passes.share_common import share_common
 
 if TYPE_CHECKING:
+    from pygpulib.jit.backends.cuda.target import CudaTarget
     from pygpulib.jit.backends.protocol import CompileFunction
     from pygpulib.jit.ir import ops as ir
     from pygpulib.jit.ir.intrinsic import Intrinsic, Lowering
@@ -65,8 +67,8 @@ def compile_kernel(
     prepared = prepare(function, compile_function)
     return CudaKernel(
         function.name,
-        partial(emit_kernel, prepared, lineinfo=hints.lineinfo),
-        facts_of(prepared),
+        partial(_emit, prepared, hints.lineinfo),
+        facts_of(prepared, has_variants=hints.optimize),
         fastmath=function.numeric.fastmath,
         hints=hints,
         # The address of a captured array is another one in each process.
@@ -89,8 +91,22 @@ def prepare(function: ir.Function, compile_function: CompileFunction) -> ir.Func
     return run_passes(expanded, _CUDA_PASSES, verify=config.verify_ir)
 
 
-def facts_of(function: ir.Function) -> KernelFacts:
-    """Return what running a kernel takes to know about it."""
+def _emit(
+    function: ir.Function, lineinfo: bool, target: CudaTarget, name: str, alignment: Alignment
+) -> str:
+    return emit_kernel(function, target, name, lineinfo=lineinfo, alignment=alignment)
+
+
+def facts_of(function: ir.Function, *, has_variants: bool = False) -> KernelFacts:
+    """Return what running a kernel takes to know about it.
+
+    Parameters
+    ----------
+    function : ir.Function
+        Its prepared IR.
+    has_variants : bool
+        Whether it may be compiled anew for arguments that are multiples of something.
+    """
     return KernelFacts(
         parameter_count=len(function.params),
         has_record=needs_record(function),
@@ -99,6 +115,7 @@ def facts_of(function: ir.Function) -> KernelFacts:
         detail_types=detail_types(function),
         prints=find_prints(function),
         foreign_code=foreign_code(function),
+        alignments=find_alignments(function) if has_variants else (PLAIN,),
     )
 
 

@@ -10,20 +10,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pygpulib.core import dtypes
+from pygpulib.jit.backends.cuda.alignment import PLAIN, Alignment
 from pygpulib.jit.backends.cuda.control import emit_block
 from pygpulib.jit.backends.cuda.grid_barrier import emit_arrival_counters
 from pygpulib.jit.backends.cuda.line_info import write_module
 from pygpulib.jit.backends.cuda.module import RECORD_TYPE, Module
 from pygpulib.jit.backends.cuda.thread import Thread, ThreadCode
+from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.passes.intervals import range_of_type
 
 if TYPE_CHECKING:
     from pygpulib.jit.backends.cuda.target import CudaTarget
-    from pygpulib.jit.ir import ops as ir
 
 
 def emit_kernel(
-    function: ir.Function, target: CudaTarget, name: str, *, lineinfo: bool = False
+    function: ir.Function,
+    target: CudaTarget,
+    name: str,
+    *,
+    lineinfo: bool = False,
+    alignment: Alignment = PLAIN,
 ) -> str:
     """Write a kernel as an LLVM module.
 
@@ -37,6 +43,8 @@ def emit_kernel(
         Symbol of the kernel; other symbols start with it.
     lineinfo : bool
         Whether the text says which lines of the source instructions come from.
+    alignment : Alignment
+        What is known of the arguments of every launch.
 
     Returns
     -------
@@ -50,15 +58,16 @@ def emit_kernel(
         If the kernel needs something that this back end does not have.
     """
     module = Module(function, target, name)
-    functions = [_write_kernel(module)]
+    functions = [_write_kernel(module, alignment)]
     functions += [write_callee(module, *entry) for entry in module.callees.values()]
     return write_module(module, functions, lineinfo=lineinfo)
 
 
-def _write_kernel(module: Module) -> tuple[ThreadCode, str]:
+def _write_kernel(module: Module, alignment: Alignment) -> tuple[ThreadCode, str]:
     thread = Thread(module, module.kernel)
     parameters = [
-        _receive(thread, param, position) for position, param in enumerate(module.kernel.params)
+        _receive(thread, param, position, alignment)
+        for position, param in enumerate(module.kernel.params)
     ]
     emit_arrival_counters(thread)
     emit_block(thread, module.kernel.body)
@@ -82,24 +91,38 @@ def write_callee(module: Module, callee: ir.Function, symbol: str) -> tuple[Thre
     return thread.code, " ".join([header, "noinline convergent", *function_attributes(callee)])
 
 
-def _receive(thread: Thread, param: ir.Value, position: int) -> str:
+def _receive(thread: Thread, param: ir.Value, position: int, alignment: Alignment) -> str:
     """Write how an argument becomes a value; return the parameter's declaration."""
     name, type_ = f"%p{position}", thread.register_type(param)
     thread.define(param, name)
     if param.type == dtypes.bool_:
         thread.define(param, thread.code.emit(f"icmp ne i8 {name}, 0"))
         return f"i8 {name}"
+    multiple = alignment.multiples.get(position, 1)
+    align = f"align {multiple} " if multiple > 1 else ""
     if type_ == "ptr":
         # Arguments are of global memory, which makes for better code where LLVM can follow them.
         text = f"addrspacecast ptr addrspace(1) {name} to ptr"
         thread.define(param, thread.code.emit(text))
-        return f"ptr addrspace(1) {name}"
-    return f"{type_} {_range(thread.function, param)}{name}"
+        return f"ptr addrspace(1) {align}{name}"
+    if isinstance(param.type, ir.Pointer):
+        return f"{type_} {align}{name}"
+    if multiple > 1:
+        _assume_multiple(thread.code, type_, name, multiple)
+    end = alignment.ends.get(position)
+    bounds = thread.function.param_ranges.get(param) if end is None else (0, end - 1)
+    return f"{type_} {_range(param, bounds)}{name}"
 
 
-def _range(function: ir.Function, param: ir.Value) -> str:
+def _assume_multiple(code: ThreadCode, type_: str, name: str, multiple: int) -> None:
+    """Write what LLVM may take for granted of a whole number; it becomes no instruction."""
+    rest = code.emit(f"and {type_} {name}, {multiple - 1}")
+    code.call_void("llvm.assume", [("i1", code.emit(f"icmp eq {type_} {rest}, 0"))])
+
+
+def _range(param: ir.Value, bounds: tuple[int, int] | None) -> str:
     """Return the attribute that says between which numbers a parameter lies."""
-    bounds, whole = function.param_ranges.get(param), range_of_type(param.type)
+    whole = range_of_type(param.type)
     if bounds is None or whole is None or bounds == whole:
         return ""
     low, high = bounds

@@ -2,20 +2,45 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from pygpulib.jit.backends.accesses import examine
-from pygpulib.jit.backends.findings import Layout
+from pygpulib.jit.backends.findings import JoinedAccesses, Layout
 from pygpulib.jit.intrinsics.warp import WARP_SIZE
 from pygpulib.jit.ir.rewrite import walk
 from pygpulib.jit.passes.find_lane_shapes import LINEAR_AXIS, find_lane_shapes
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pygpulib.jit.ir import ops as ir
 
 
+# Of global memory, or of memory of any kind.
+_JOINED = re.compile(r"\b(ld|st)\.(?:global\.)?(?:nc\.)?v[248]\.")
+
+
+def explain_joining(variants: Mapping[int, str]) -> tuple[JoinedAccesses, ...]:
+    """Describe which accesses to neighbours are one instruction.
+
+    Parameters
+    ----------
+    variants : mapping of int to str
+        The PTX of each variant, by what its arguments are aligned to in bytes.
+    """
+    found = {size_bytes: _JOINED.findall(ptx) for size_bytes, ptx in variants.items()}
+    return tuple(
+        JoinedAccesses(kinds.count("ld"), kinds.count("st"), size_bytes)
+        for size_bytes, kinds in sorted(found.items(), reverse=True)
+    )
+
+
 def explain_block(
-    function: ir.Function, block: tuple[int, int, int], was_cached: bool | None
+    function: ir.Function,
+    block: tuple[int, int, int],
+    was_cached: bool | None,
+    joined: tuple[JoinedAccesses, ...] = (),
 ) -> Layout:
     """Describe how a kernel runs blocks of one shape.
 
@@ -27,6 +52,8 @@ def explain_block(
         The block's shape.
     was_cached : bool or None
         Whether the PTX was found on disk.
+    joined : tuple of JoinedAccesses
+        How neighbours are accessed.
 
     Returns
     -------
@@ -44,5 +71,5 @@ def explain_block(
         "x" if is_along_x else "warp",
         threads % WARP_SIZE == 0,
         was_cached,
-        tuple(findings),
+        (*findings, *joined),
     )

@@ -7,42 +7,36 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from pygpulib._config import config
 from pygpulib._record import field, record
 from pygpulib.core.device import current_driver
 from pygpulib.core.driver import DEFAULT_STREAM
-from pygpulib.core.driver_cuda.modules import ImageOptions
 from pygpulib.core.foreign_code import ForeignCode
 from pygpulib.core.locks import Lock
 from pygpulib.errors import LaunchError, counted
+from pygpulib.jit.backends.cuda.alignment import PLAIN, Alignment, choose_alignment
+from pygpulib.jit.backends.cuda.kernel_code import KernelCode, LoadedKernel
 from pygpulib.jit.backends.cuda.launch_record import (
     LaunchRecord,
     split_lines,
     warn_of_lost_lines,
 )
 from pygpulib.jit.backends.cuda.parameters import HEADER_RECORD_WORD, parameter_addresses
-from pygpulib.jit.backends.cuda.ptx import optimized_text
-from pygpulib.jit.backends.cuda.ptx_cache import find_ptx
 from pygpulib.jit.backends.cuda.record import LOST_WORD, STATE_WORD
-from pygpulib.jit.backends.cuda.target import OLDEST, CudaTarget, known_target
 from pygpulib.jit.backends.findings import Resources
 from pygpulib.jit.backends.messages import DetailTypes, format_line, read_fault
+from pygpulib.jit.backends.protocol import HEADER_WORDS
 from pygpulib.jit.options import NO_HINTS, CompileHints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from pygpulib.core.driver import LaunchShape
     from pygpulib.core.driver_cuda import CudaDriver
     from pygpulib.jit import types
-    from pygpulib.jit.backends.cuda.ptx import OptimizationLevel
-    from pygpulib.jit.backends.cuda.ptx_cache import PtxCode
+    from pygpulib.jit.backends.cuda.kernel_code import Emit
     from pygpulib.jit.backends.findings import Layout
     from pygpulib.jit.backends.protocol import Launcher
     from pygpulib.jit.ir import ops as ir
-
-# What every block may have without asking, its arrays of a fixed size included.
-_PLAIN_SHARED_BYTES = 48 << 10
 
 # Every pending record with prints holds a megabyte.
 _MAX_PENDING = 16
@@ -70,6 +64,8 @@ class KernelFacts:
         What it prints, by number.
     foreign_code : tuple of ForeignCode
         The code in other languages that it calls.
+    alignments : tuple of Alignment
+        Its variants, for arguments that are multiples of something; the last one takes all.
     """
 
     parameter_count: int
@@ -79,35 +75,7 @@ class KernelFacts:
     detail_types: DetailTypes = field(default_factory=dict)
     prints: Sequence[ir.Print] = ()
     foreign_code: tuple[ForeignCode, ...] = ()
-
-
-class LoadedKernel:
-    """A kernel in the memory of one device, given back when this object dies.
-
-    Parameters
-    ----------
-    driver : CudaDriver
-        The driver.
-    function : int
-        Its handle of the kernel.
-
-    Attributes
-    ----------
-    fixed_shared_bytes : int
-        Shared memory of a block that launches have no say in.
-    shared_limit : int
-        Most dynamic shared memory that the driver was told of, in bytes.
-    """
-
-    def __init__(self, driver: CudaDriver, function: int) -> None:
-        self.function = function
-        # Bound here, because at the end of the interpreter global names may be gone.
-        self._unload = driver.unload_image
-        self.fixed_shared_bytes = driver.function_attribute(function, "SHARED_SIZE_BYTES")
-        self.shared_limit = _PLAIN_SHARED_BYTES - self.fixed_shared_bytes
-
-    def __del__(self) -> None:
-        self._unload(self.function)
+    alignments: tuple[Alignment, ...] = (PLAIN,)
 
 
 class CudaKernel:
@@ -118,7 +86,7 @@ class CudaKernel:
     name : str
         What the user calls it.
     emit : callable
-        Gives the LLVM IR for a target; the entry has the name passed second.
+        Gives the LLVM IR for a target and a variant; the entry has the name passed second.
     facts : KernelFacts
         What running it takes to know.
     fastmath : bool
@@ -137,7 +105,7 @@ class CudaKernel:
     def __init__(
         self,
         name: str,
-        emit: Callable[[CudaTarget, str], str],
+        emit: Emit,
         facts: KernelFacts,
         *,
         fastmath: bool = False,
@@ -147,71 +115,20 @@ class CudaKernel:
     ) -> None:
         self.name = name
         self.facts = facts
-        self._emit = emit
-        self._fastmath = fastmath
-        self._hints = hints
-        self._optimization: OptimizationLevel = 3 if hints.optimize else 0
-        self._image_options = ImageOptions(has_line_info=hints.lineinfo)
-        self._use_cache = use_cache
         self._function = function
-        self._entry = entry_name(name)
-        self._texts: dict[CudaTarget, PtxCode] = {}
-        self._loaded: dict[tuple[CudaDriver, int], LoadedKernel] = {}
+        self._code = KernelCode(
+            name,
+            entry_name(name),
+            emit,
+            facts.alignments[0],
+            fastmath=fastmath,
+            hints=hints,
+            foreign_code=facts.foreign_code,
+            use_cache=use_cache,
+        )
         self._blocks: dict[tuple[int, int, int], None] = {}
         self._pending: set[LaunchRecord] = set()
         self._lock = Lock()
-
-    # ------------------------------------------------------------------------------ compiling
-
-    def ptx(self, target: CudaTarget) -> str:
-        """Return the PTX for a target, compiled if need be."""
-        with self._lock:
-            found = self._texts.get(target)
-            if found is None:
-                text = self._emit(target, self._entry)
-                if config.dump_ir:
-                    sys.stderr.write(f"; {self.name}, {target}\n{text}\n")
-                found = self._texts[target] = find_ptx(
-                    text,
-                    target,
-                    fastmath=self._fastmath,
-                    optimization=self._optimization,
-                    use_cache=self._use_cache,
-                )
-            return found.text
-
-    def target(self, compute_capability: tuple[int, int]) -> CudaTarget:
-        """Return what is compiled for a device."""
-        return known_target(
-            compute_capability,
-            max_registers=self._hints.max_registers,
-            max_threads_per_block=self._hints.max_threads_per_block,
-            min_blocks=self._hints.min_blocks,
-        )
-
-    def load(self, driver: CudaDriver) -> LoadedKernel:
-        """Return the kernel on the calling thread's device, loaded if need be."""
-        key = (driver, driver.current_ordinal())
-        found = self._loaded.get(key)
-        if found is None:
-            capability = driver.device_properties(key[1]).compute_capability
-            code = self.ptx(self.target(capability)).encode()
-            with self._lock:
-                found = self._loaded.get(key)
-                if found is None:
-                    code = self._link(driver, code)
-                    function = driver.load_image(code, self._entry, self._image_options)
-                    found = self._loaded[key] = LoadedKernel(driver, function)
-        return found
-
-    def _link(self, driver: CudaDriver, code: bytes) -> bytes:
-        """Return the code together with that in other languages."""
-        others = dict.fromkeys((*self.facts.foreign_code, *self._hints.link))
-        if not others:
-            return code
-        return driver.link_code(
-            [ForeignCode("ptx", f"the kernel {self.name}", code), *others], self._image_options
-        )
 
     # -------------------------------------------------------------------------------- running
 
@@ -242,9 +159,8 @@ class CudaKernel:
         Exception
             What the kernel raises, if it can raise anything.
         """
-        loaded = self.load(driver)
         self._blocks[shape.block] = None
-        self._prepare(driver, loaded, shape)
+        loaded = self._prepare(driver, shape, self._words(arguments_address))
         launched = None
         if self.facts.has_record:
             launched = LaunchRecord(driver, bool(self.facts.prints), stream)
@@ -261,13 +177,22 @@ class CudaKernel:
         if launched is not None:
             self._follow_up(driver, launched, stream)
 
-    def _prepare(self, driver: CudaDriver, loaded: LoadedKernel, shape: LaunchShape) -> None:
-        """Ask the device for what a launch of a shape takes, and refuse what it does not have."""
+    def _words(self, arguments_address: int) -> bytes:
+        """Return the words of a launch's arguments, after the header."""
+        first = arguments_address + 8 * HEADER_WORDS
+        return ctypes.string_at(first, 8 * self.facts.parameter_count)
+
+    def _prepare(self, driver: CudaDriver, shape: LaunchShape, words: bytes) -> LoadedKernel:
+        """Load the variant for some arguments, and ask the device for what a launch of it takes.
+
+        What the device does not have is refused.
+        """
+        loaded = self._code.load(driver, choose_alignment(self.facts.alignments, words))
         if shape.shared_bytes > loaded.shared_limit:
             self._ask_for_shared(driver, loaded, shape.shared_bytes)
         if self.facts.is_cooperative:
             blocks = shape.grid[0] * shape.grid[1] * shape.grid[2]
-            most = self.max_cooperative_blocks(shape.block, shape.shared_bytes)
+            most = _most_blocks(driver, loaded, shape.block, shape.shared_bytes)
             if blocks > most:
                 raise LaunchError(
                     f"the grid of a launch of {self.name} has {blocks} blocks, which wait for "
@@ -276,6 +201,7 @@ class CudaKernel:
                     help="use fewer blocks, and let each do more: "
                     "kernel.overloads[...].max_cooperative_grid_blocks(block) tells how many",
                 )
+        return loaded
 
     def _ask_for_shared(self, driver: CudaDriver, loaded: LoadedKernel, size_bytes: int) -> None:
         limits = driver.launch_limits(driver.current_ordinal())
@@ -298,11 +224,7 @@ class CudaKernel:
     def max_cooperative_blocks(self, block: tuple[int, int, int], shared_bytes: int) -> int:
         """Return how many blocks run at once on the calling thread's device."""
         driver = _cuda_driver()
-        properties = driver.device_properties(driver.current_ordinal())
-        function = self.load(driver).function
-        threads = block[0] * block[1] * block[2]
-        per_processor = driver.max_active_blocks(function, threads, shared_bytes)
-        return per_processor * properties.attributes["MULTIPROCESSOR_COUNT"]
+        return _most_blocks(driver, self._code.load(driver), block, shared_bytes)
 
     def _follow_up(self, driver: CudaDriver, launched: LaunchRecord, stream: int) -> None:
         """Report what the launch has to tell: errors now, printed lines when somebody waits."""
@@ -346,9 +268,18 @@ class CudaKernel:
         from pygpulib.jit.backends.cuda.short_cut import make_short_cut
 
         driver = _cuda_driver()
-        loaded = self.load(driver)
+        alignments = self.facts.alignments
+        found: dict[int, LoadedKernel] = {}
+
+        def find(words: bytes) -> LoadedKernel:
+            size_bytes = choose_alignment(alignments, words).size_bytes
+            loaded = found.get(size_bytes)
+            if loaded is None:
+                loaded = found[size_bytes] = self._prepare(driver, shape, words)
+            return loaded
+
         return make_short_cut(
-            driver, loaded, shape, stream, argument_types, parameter_types, fallback
+            driver, find, shape, stream, argument_types, parameter_types, fallback
         )
 
     # ------------------------------------------------------------------------------ inspection
@@ -356,18 +287,18 @@ class CudaKernel:
     @property
     def cache_hits(self) -> int:
         """For how many targets PTX was found in the cache on disk."""
-        return sum(found.was_cached is True for found in self._texts.values())
+        return sum(answer is True for answer in self._code.cache_answers)
 
     @property
     def cache_misses(self) -> int:
         """For how many targets PTX was not found in the cache on disk."""
-        return sum(found.was_cached is False for found in self._texts.values())
+        return sum(answer is False for answer in self._code.cache_answers)
 
     @property
     def resources(self) -> Resources:
         """What the kernel takes on the calling thread's device."""
         driver = _cuda_driver()
-        function = self.load(driver).function
+        function = self._code.load(driver).function
         registers, constant, shared, local, threads = (
             driver.function_attribute(function, name)
             for name in (
@@ -382,37 +313,33 @@ class CudaKernel:
 
     def explain(self) -> list[Layout]:
         """Describe how the blocks launched so far run, or a typical one."""
-        from pygpulib.jit.backends.cuda.explanation import explain_block
+        from pygpulib.jit.backends.cuda.explanation import explain_block, explain_joining
 
         assert self._function is not None, self.name
-        cached = [found.was_cached for found in self._texts.values()]
+        cached = self._code.cache_answers
         was_cached = cached[-1] if cached else None
         blocks = list(self._blocks) or [_TYPICAL_BLOCK]
-        return [explain_block(self._function, block, was_cached) for block in blocks]
+        has_variants = len(self.facts.alignments) > 1
+        joined = explain_joining(self._code.used()) if has_variants else ()
+        return [explain_block(self._function, block, was_cached, joined) for block in blocks]
 
     def llvm_text(self) -> str:
-        """Return the optimized LLVM IR for the newest target."""
-        target = self._newest_target()
-        return optimized_text(
-            self._emit(target, self._entry),
-            target,
-            fastmath=self._fastmath,
-            optimization=self._optimization,
-        )
+        """Return the optimized LLVM IR of the newest code."""
+        return self._code.llvm_text()
 
     def assembly_text(self) -> str:
-        """Return the PTX for the newest target."""
-        return self.ptx(self._newest_target())
+        """Return the PTX of the newest code."""
+        return self._code.assembly_text()
 
-    def _newest_target(self) -> CudaTarget:
-        """Return what was compiled for last, or what the calling thread's device needs."""
-        if self._texts:
-            return list(self._texts)[-1]
-        driver = current_driver()
-        if driver.name != "cuda":
-            return self.target(OLDEST)
-        properties = driver.device_properties(_cuda_driver().current_ordinal())
-        return self.target(properties.compute_capability)
+
+def _most_blocks(
+    driver: CudaDriver, loaded: LoadedKernel, block: tuple[int, int, int], shared_bytes: int
+) -> int:
+    """Return how many blocks of a kernel run at once on the calling thread's device."""
+    properties = driver.device_properties(driver.current_ordinal())
+    threads = block[0] * block[1] * block[2]
+    per_processor = driver.max_active_blocks(loaded.function, threads, shared_bytes)
+    return per_processor * properties.attributes["MULTIPROCESSOR_COUNT"]
 
 
 def _cuda_driver() -> CudaDriver:

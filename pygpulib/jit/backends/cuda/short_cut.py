@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from pygpulib.core.driver import LaunchShape
     from pygpulib.core.driver_cuda import CudaDriver
-    from pygpulib.jit.backends.cuda.kernel import LoadedKernel
+    from pygpulib.jit.backends.cuda.kernel_code import LoadedKernel
     from pygpulib.jit.backends.protocol import Launcher
 
 Pack = Callable[[object], bytes | None]
@@ -42,7 +42,7 @@ _FLOATS = {
 
 def make_short_cut(
     driver: CudaDriver,
-    loaded: LoadedKernel,
+    find: Callable[[bytes], LoadedKernel],
     shape: LaunchShape,
     stream: int,
     argument_types: Sequence[types.Type],
@@ -55,8 +55,8 @@ def make_short_cut(
     ----------
     driver : CudaDriver
         The driver; the launches are for the calling thread's device.
-    loaded : LoadedKernel
-        The kernel on that device.
+    find : callable
+        Gives the kernel on that device for the words of some arguments.
     shape : LaunchShape
         The launch shape.
     stream : int
@@ -93,8 +93,8 @@ def make_short_cut(
             block = free.pop()
         except IndexError:
             block = _new_block(flat_count)
-        block[0][:] = b"".join(parts)  # type: ignore[arg-type]
-        launch_function(loaded.function, shape, block[1], stream)
+        block[0][:] = words = b"".join(parts)  # type: ignore[arg-type]
+        launch_function(find(words).function, shape, block[1], stream)
         free.append(block)
 
     return launch
