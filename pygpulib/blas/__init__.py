@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from pygpulib.blas.batched import (
     gels_batched,
-    gemm_batched,
     gemm_strided_batched,
     gemv_batched,
     geqrf_batched,
@@ -19,6 +18,7 @@ from pygpulib.blas.batched import (
 from pygpulib.blas.compat import Blas
 from pygpulib.blas.epilogues import matmul
 from pygpulib.blas.functions import make_function
+from pygpulib.blas.lists import gemm_batched
 from pygpulib.blas.mixed import gemm_ex
 from pygpulib.blas.precision import deterministic, math_mode
 from pygpulib.blas.rotations import rotg, rotmg

@@ -12,20 +12,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pygpulib.blas.arguments import common_dtype, read_flag, read_number
-from pygpulib.blas.functions import make_function
+from pygpulib.blas.lists import multiply_vectors
 from pygpulib.blas.routines import ROUTINES
 from pygpulib.blas.stacks import Problem
 from pygpulib.core.array import ndarray
-from pygpulib.errors import ArgumentError, ArgumentTypeError, ShapeError
+from pygpulib.errors import ArgumentError, ShapeError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pygpulib.core.layout import Shape
     from pygpulib.core.stream import StreamLike
 
 _GEMM = ROUTINES["gemm"]
-_multiply = make_function("gemm")
 
 
 def _op_shape(letter: str, shape: Shape) -> Shape:
@@ -118,64 +115,6 @@ def _output_of_products(problem: Problem, shape: Shape, C: Any, beta: object) ->
     return made
 
 
-def gemm_batched(
-    transa: str,
-    transb: str,
-    alpha: object,
-    A: Sequence[Any],
-    B: Sequence[Any],
-    beta: object = 0,
-    C: Sequence[Any] | None = None,
-    stream: StreamLike = None,
-) -> list[Any]:
-    """Multiply matrices that lie anywhere: C[i] = alpha op(A[i]) op(B[i]) + beta C[i].
-
-    Parameters
-    ----------
-    transa, transb : str
-        ``'N'`` for the matrices, ``'T'`` for their transposes, ``'C'`` for these conjugated.
-    alpha : number
-        The factor.
-    A, B : sequence of array
-        The factors; all of A have one shape, and so have all of B.
-    beta : number, optional
-        The factor of C's old values, which are not read if it is 0.
-    C : sequence of array, optional
-        Written to, default: new arrays.
-    stream : Stream, optional
-        Where the work is queued.
-
-    Returns
-    -------
-    list of array
-        The products.
-
-    Raises
-    ------
-    ShapeError, DTypeError, ArgumentError
-        If arguments do not fit each other, or are none.
-    """
-    name = "gemm_batched"
-    for each, given in (("A", A), ("B", B), ("C", C)):
-        if given is not None and not hasattr(given, "__len__"):
-            raise ArgumentTypeError(
-                f"{name}: the argument {each} is a {type(given).__name__}",
-                detail="expected a sequence of matrices",
-            )
-    lengths = {len(A), len(B)} | ({len(C)} if C is not None else set())
-    if len(lengths) > 1:
-        raise ShapeError(
-            f"{name}: the sequences are of different lengths",
-            detail=f"A has {len(A)} matrices, B {len(B)}"
-            + (f", C {len(C)}" if C is not None else ""),
-        )
-    outputs = list(C) if C is not None else [None] * len(A)
-    return [
-        _multiply(transa, transb, alpha, a, b, beta, c, stream)
-        for a, b, c in zip(A, B, outputs, strict=True)
-    ]
-
-
 def gemv_batched(
     trans: str,
     alpha: object,
@@ -193,20 +132,21 @@ def gemv_batched(
         ``'N'`` for the matrices, ``'T'`` for their transposes, ``'C'`` for these conjugated.
     alpha : number
         The factor.
-    A : array
-        Shape (count, m, n), or (m, n) for the same matrix for every i.
-    x : array
+    A : array or sequence of array
+        Shape (count, m, n), or (m, n) for the same matrix for every i. A list or tuple holds
+        matrices that lie anywhere; then `x` and `y` are sequences of vectors.
+    x : array or sequence of array
         A stack of vectors, or one for every i.
     beta : number, optional
         The factor of y's old values, which are not read if it is 0.
-    y : array, optional
+    y : array or sequence of array, optional
         A stack of vectors; written to, default: a new array.
     stream : Stream, optional
         Where the work is queued.
 
     Returns
     -------
-    array
+    array or list of array
         y itself where it has the dtype of the result, else a new array.
 
     Raises
@@ -214,6 +154,8 @@ def gemv_batched(
     ShapeError, DTypeError, ArgumentError
         If arguments do not fit each other, or are none.
     """
+    if isinstance(A, list | tuple):
+        return multiply_vectors(trans, alpha, A, x, beta, y, stream)
     name = "gemv_batched"
     letter = read_flag(name, "trans", trans)
     alpha, beta = read_number(name, "alpha", alpha), read_number(name, "beta", beta)

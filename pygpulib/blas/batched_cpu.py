@@ -32,6 +32,11 @@ def _function(name: str, array: Any) -> Any:  # noqa: ANN401
 class CpuBatched:
     """The `Batched` protocol over arrays of NumPy."""
 
+    takes_lists = False
+
+    def gemm_lists(self, *_arguments: object) -> None:
+        """Do nothing: lists are multiplied one after the other."""
+
     def gemm(
         self,
         transa: str,

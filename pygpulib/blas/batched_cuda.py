@@ -10,6 +10,7 @@ import numpy as np
 from pygpulib._bindings.cublas import OPERATIONS, POINTER_MODE_HOST
 from pygpulib.blas.cuda_numbers import convert, is_zero, place_numbers, read_number, send
 from pygpulib.blas.layout import find_columns
+from pygpulib.blas.lists_cuda import ListProduct
 from pygpulib.blas.routines import LETTERS
 from pygpulib.core.array import ndarray
 from pygpulib.core.creation import device_array
@@ -17,6 +18,7 @@ from pygpulib.errors import ArgumentError
 
 if TYPE_CHECKING:
     from pygpulib.blas.cuda import CudaEngine
+    from pygpulib.blas.lists import Triple
 
 
 class Stack:
@@ -49,8 +51,24 @@ class CudaBatched:
         What has the library's handles.
     """
 
+    takes_lists = True
+
     def __init__(self, engine: CudaEngine) -> None:
         self._engine = engine
+
+    def gemm_lists(
+        self,
+        letters: tuple[str, str],
+        numbers: tuple[Any, Any],
+        triples: list[Triple],
+        stream: int,
+    ) -> None:
+        """Write alpha op(a) op(b) + beta c to c for each triple: one call for each layout."""
+        product = ListProduct(self._engine, letters, stream)
+        is_only_written = not isinstance(numbers[1], ndarray) and not numbers[1]
+        for triple in triples:
+            product.add(triple, is_only_written)
+        product.run(numbers, triples[0][2].dtype)
 
     def gemm(
         self,

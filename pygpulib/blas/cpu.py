@@ -104,7 +104,7 @@ class CpuEngine:
     def finish(
         self,
         work: HostArray,
-        bias: HostArray,
+        bias: HostArray | None,
         activation: str | None,
         out: HostArray,
         stream: int,  # noqa: ARG002

@@ -203,7 +203,7 @@ class CudaEngine:
         return mixed_cuda.multiply_and_finish(self, wanted, stream)
 
     def finish(
-        self, work: ndarray, bias: ndarray, activation: str | None, out: ndarray, stream: int
+        self, work: ndarray, bias: ndarray | None, activation: str | None, out: ndarray, stream: int
     ) -> None:
         """Write f(work + bias) to out, with a kernel."""
         self._kernels.finish(work, bias, activation, out, stream)

@@ -73,7 +73,25 @@ class Finish:
 
 
 class Batched(Protocol):
-    """What an engine does with stacks of matrices, whose first axis counts the problems."""
+    """What an engine does with stacks of matrices, whose first axis counts the problems.
+
+    Attributes
+    ----------
+    takes_lists : bool
+        Whether it multiplies matrices that lie anywhere at once.
+    """
+
+    takes_lists: bool
+
+    def gemm_lists(
+        self,
+        letters: tuple[str, str],
+        numbers: tuple[Any, Any],
+        triples: list[tuple[AnyArray, AnyArray, AnyArray]],
+        stream: int,
+    ) -> None:
+        """Write alpha op(a) op(b) + beta c to c for each triple; these do not overlap."""
+        ...
 
     def gemm(
         self,
@@ -188,7 +206,12 @@ class Engine(Protocol):
         ...
 
     def finish(
-        self, work: AnyArray, bias: AnyArray, activation: str | None, out: AnyArray, stream: int
+        self,
+        work: AnyArray,
+        bias: AnyArray | None,
+        activation: str | None,
+        out: AnyArray,
+        stream: int,
     ) -> None:
         """Write f(work + bias) to out; what is in the first is lost."""
         ...
