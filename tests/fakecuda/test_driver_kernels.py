@@ -102,15 +102,13 @@ def test_a_variable_of_an_image_is_found(driver):
 
 
 def test_the_compiler_is_told_the_options(fake_driver, driver):
-    options = ImageOptions(max_registers=40, is_debug=True, has_line_info=True)
+    options = ImageOptions(has_line_info=True)
     driver.load_image(programs.NOTHING.encode(), "nothing", options)
     (call,) = fake_driver.calls.named("cuModuleLoadDataEx")
-    assert call.arguments["numOptions"] == 5
+    assert call.arguments["numOptions"] == 3
     names = {number: name for name, number in OPTIONS.items()}
     assert [(names[number], value) for number, value in options.items()] == [
-        ("CU_JIT_MAX_REGISTERS", 40),
-        ("CU_JIT_GENERATE_DEBUG_INFO", 1),
-        ("CU_JIT_GENERATE_LINE_INFO", 1),
+        ("CU_JIT_GENERATE_LINE_INFO", 1)
     ]
 
 

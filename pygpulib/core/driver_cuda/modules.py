@@ -22,29 +22,15 @@ class ImageOptions:
 
     Attributes
     ----------
-    max_registers : int
-        Registers of a thread; 0 lets the compiler choose.
-    is_debug : bool
-        Whether to leave the code unoptimized, for debuggers.
     has_line_info : bool
         Whether to keep the lines of the source, for profilers.
     """
 
-    max_registers: int = 0
-    is_debug: bool = False
     has_line_info: bool = False
 
     def items(self) -> list[tuple[int, int]]:
         """Return the driver's numbers and values of the options that are set."""
-        return [
-            (option, value)
-            for option, value in (
-                (cu.JIT_MAX_REGISTERS, self.max_registers),
-                (cu.JIT_GENERATE_DEBUG_INFO, int(self.is_debug)),
-                (cu.JIT_GENERATE_LINE_INFO, int(self.has_line_info)),
-            )
-            if value
-        ]
+        return [(cu.JIT_GENERATE_LINE_INFO, 1)] if self.has_line_info else []
 
 
 NO_OPTIONS = ImageOptions()
