@@ -25,7 +25,7 @@ from pygpulib.rand.streams_interleaved import (
     make_kernels,
     make_states,
 )
-from pygpulib.rand.units import make_unit
+from pygpulib.rand.units import make_load, make_store, make_unit
 
 Doubles: TypeAlias = NDArray[np.float64]
 Residues: TypeAlias = NDArray[np.uint64]
@@ -48,8 +48,10 @@ _SHIFT_1 = ((0, 1, 0), (0, 0, 1), (_M1 - 810728, 1403580, 0))
 _SHIFT_2 = ((0, 1, 0), (0, 0, 1), (_M2 - 1370589, 0, 527612))
 
 _ROWS = 8
-"""Rows of the array of states: six words, and two draws that are kept because one of the two
-Poisson numbers that they give is still to be delivered, or 0."""
+_WORDS = 6
+"""Rows of the array of states, and how many of them are the states of streams. The others are two
+draws that are kept because one of the two Poisson numbers that they give is still to be delivered,
+or 0."""
 
 
 @device
@@ -69,41 +71,6 @@ def _output(state: Value) -> Value:
     """Return the draw: an integer from 1 to the larger modulus."""
     z = state[2] - state[5]
     return z + (_MODULUS_1 if z <= 0.0 else 0.0)
-
-
-@device
-def _load(states: Value, stream: Value) -> Value:
-    return (
-        states[0, stream],
-        states[1, stream],
-        states[2, stream],
-        states[3, stream],
-        states[4, stream],
-        states[5, stream],
-    )
-
-
-@device
-def _store(states: Value, stream: Value, state: Value) -> None:
-    states[0, stream] = state[0]
-    states[1, stream] = state[1]
-    states[2, stream] = state[2]
-    states[3, stream] = state[3]
-    states[4, stream] = state[4]
-    states[5, stream] = state[5]
-
-
-@device
-def _load_kept(states: Value, stream: Value) -> Value:
-    return _load(states, stream), (states[6, stream], states[7, stream])
-
-
-@device
-def _store_kept(states: Value, stream: Value, state: Value) -> None:
-    words, kept = state
-    _store(states, stream, words)
-    states[6, stream] = kept[0]
-    states[7, stream] = kept[1]
 
 
 # ----------------------------------------------------------------------- from draws to numbers
@@ -184,8 +151,8 @@ def _binomial(z: Value, a: Value, _b: Value, table: Value, guide: Value) -> Valu
 @device
 def _poisson_normal(state: Value, a: Value, b: Value, _table: Value, _aliases: Value) -> Value:
     """Return a Poisson number: two draws make two normal numbers, one for the next visit."""
-    words, kept = state
-    x, y = kept
+    words = state[:_WORDS]
+    x, y = state[_WORDS:]
     is_kept = x > 0.0
     if not is_kept:
         words = _step(words)
@@ -193,7 +160,7 @@ def _poisson_normal(state: Value, a: Value, b: Value, _table: Value, _aliases: V
         words = _step(words)
         y = _output(words)
     number = poisson.round_one(_polar_single(x, y), is_kept, a, b)
-    return (words, (0.0 if is_kept else x, y)), (number,)
+    return (*words, 0.0 if is_kept else x, y), (number,)
 
 
 _CONVERSIONS: Conversions = {
@@ -212,10 +179,11 @@ _CONVERSIONS: Conversions = {
 @cache
 def _kernels(method: Method, streams: int) -> Kernels:
     if method is Method.POISSON_NORMAL:
-        return make_kernels(Family(_load_kept, _store_kept, _poisson_normal, streams, 1, False))
-    conversion = _CONVERSIONS[method]
-    unit = make_unit(_step, _output, conversion)
-    return make_kernels(Family(_load, _store, unit, streams, conversion.values, False))
+        words, unit, values = _ROWS, _poisson_normal, 1
+    else:
+        conversion = _CONVERSIONS[method]
+        words, unit, values = _WORDS, make_unit(_step, _output, conversion), conversion.values
+    return make_kernels(Family(make_load(words), make_store(words), unit, streams, values, False))
 
 
 class Mrg32k3aEngine(InterleavedEngine):

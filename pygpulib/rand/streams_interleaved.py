@@ -19,25 +19,27 @@ from numpy.typing import DTypeLike, NDArray
 
 from pygpulib._record import record
 from pygpulib.errors import ArgumentError
+from pygpulib.jit.backends.cpu.pool import get_num_threads
 from pygpulib.jit.intrinsics.threads import blockDim, blockIdx, gridDim, threadIdx
-from pygpulib.rand.compiling import Function, Value, device, kernel
+from pygpulib.rand.compiling import Function, Value, kernel
 from pygpulib.rand.conversions import Method, Parameters, method_of, parameters_of
 from pygpulib.rand.engine import AnyArray, BaseEngine, EngineState
+from pygpulib.rand.units import make_put
 
 if TYPE_CHECKING:
     from pygpulib.jit.dispatcher import Kernel
     from pygpulib.rand.kinds import Kind
     from pygpulib.rand.request import Request
 
-# Threads of a block for whole rows, for a part of a row, and for rows of many 64-bit numbers at a
-# time: as many as the vector registers take.
-_THREADS = 32
+THREADS = 32
+"""Threads of a block for whole rows; for a part of a row they are fewer."""
 _SPAN_THREADS = 16
-_WIDE_THREADS = 16
 # Rows for which the state of a stream stays in registers.
 _ROWS = 16
 # So many values are not worth the help of another thread.
 _SMALL = 1024
+# So many blocks for each thread of the processor keep all of them at work to the end.
+_BLOCKS_OF_THREAD = 4
 # From so many rows on it pays to align them.
 _ROTATED = 4
 _ALIGNMENT = 64
@@ -61,8 +63,6 @@ class Family:
         Values of a unit: 1, 2 or 4.
     resumes : bool
         Whether a call may begin within a unit, and leave a unit before its end.
-    is_wide : bool
-        Whether a unit computes with many 64-bit numbers at a time.
     """
 
     load: Function
@@ -71,7 +71,6 @@ class Family:
     streams: int
     values: int
     resumes: bool
-    is_wide: bool = False
 
 
 @record
@@ -89,9 +88,7 @@ class Kernels:
     row : int
         Values of a row.
     blocks : int
-        Blocks that share the streams.
-    threads : int
-        Threads of a block for whole rows.
+        Blocks that share the streams, at most.
     """
 
     rows: Kernel
@@ -100,37 +97,14 @@ class Kernels:
     scale: int
     row: int
     blocks: int
-    threads: int
 
 
 # ----------------------------------------------------------------------------------- the kernels
 
 
-@device
-def _put_1(out: Value, place: Value, numbers: Value) -> None:
-    out[place] = numbers[0]
-
-
-@device
-def _put_2(out: Value, place: Value, numbers: Value) -> None:
-    out[place] = numbers[0]
-    out[place + np.uint64(1)] = numbers[1]
-
-
-@device
-def _put_4(out: Value, place: Value, numbers: Value) -> None:
-    out[place] = numbers[0]
-    out[place + np.uint64(1)] = numbers[1]
-    out[place + np.uint64(2)] = numbers[2]
-    out[place + np.uint64(3)] = numbers[3]
-
-
-_PUT = {1: _put_1, 2: _put_2, 4: _put_4}
-
-
 def _make_rows(family: Family) -> Kernel:
     """Return a kernel that writes whole rows from `at` on."""
-    load, store, unit, put = family.load, family.store, family.unit, _PUT[family.values]
+    load, store, unit, put = family.load, family.store, family.unit, make_put(family.values)
     streams, values = family.streams, family.values
     step = np.uint64(streams * values)
 
@@ -199,16 +173,23 @@ def _make_span(family: Family) -> Kernel:
     return span
 
 
-def make_kernels(family: Family) -> Kernels:
-    """Return the kernels of a family, to be compiled when they are first launched."""
+def make_kernels(family: Family, rows: Kernel | None = None) -> Kernels:
+    """Return the kernels of a family, to be compiled when they are first launched.
+
+    Parameters
+    ----------
+    family : Family
+        What they are made of.
+    rows : Kernel, optional
+        What the engine has instead of the kernel for whole rows.
+    """
     return Kernels(
-        _make_rows(family),
+        rows or _make_rows(family),
         _make_span(family),
         family.values,
         1 if family.resumes else family.values,
         family.streams * family.values,
         min(64, family.streams // 128),
-        _WIDE_THREADS if family.is_wide else _THREADS,
     )
 
 
@@ -220,14 +201,14 @@ def make_states(rows: int, streams: int, dtype: DTypeLike) -> NDArray[Any]:
 
     It has some more columns, for the first streams when rows are counted from another one.
     """
-    columns = streams + _THREADS
+    columns = streams + THREADS
     size = rows * columns * np.dtype(dtype).itemsize
     memory = np.zeros(size + _ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % _ALIGNMENT
     return memory[start : start + size].view(dtype).reshape(rows, columns)
 
 
-def _rotation(out: AnyArray, begin: int, values: int) -> int:
+def find_rotation(out: AnyArray, begin: int, values: int) -> int:
     """Return with which stream rows have to begin for their values to be aligned in memory."""
     assert isinstance(out, np.ndarray)
     per_line = _ALIGNMENT // out.itemsize
@@ -287,12 +268,16 @@ class InterleavedEngine(BaseEngine):
         scale = kernels.scale
         begin = self._next * scale
         end = begin + size
-        if end <= kernels.row:
+        self._write(out, begin, end)
+        self._next = -(-end // scale) % (kernels.row // scale)
+        self._delivered += -(-size // scale)
+
+    def _write(self, out: AnyArray, begin: int, end: int) -> None:
+        """Write the values from `begin` on, which is in the first row."""
+        if end <= self._kernels.row:
             self._fill_span(out, 0, begin, end)
         else:
             self._fill_rows(out, begin, end)
-        self._next = -(-end // scale) % (kernels.row // scale)
-        self._delivered += -(-size // scale)
 
     def _prepare(self, request: Request) -> None:
         self.check(request)
@@ -303,10 +288,17 @@ class InterleavedEngine(BaseEngine):
     def _fill_span(self, out: AnyArray, at: int, begin: int, end: int) -> None:
         """Write the values from `begin` to `end` of a row."""
         kernels, given = self._kernels, self._parameters
-        blocks = 1 if end - begin <= _SMALL else kernels.blocks
+        blocks = 1 if end - begin <= _SMALL else self._count_blocks()
         kernels.span[blocks, _SPAN_THREADS](
             self._states, out, at, begin, end, given.a, given.b, given.table, given.aliases
         )
+
+    def _count_blocks(self) -> int:
+        """Return how many blocks share the streams.
+
+        The fewer there are, the longer are the pieces of memory that a block fills.
+        """
+        return min(self._kernels.blocks, _BLOCKS_OF_THREAD * get_num_threads())
 
     def _fill_spans(self, out: AnyArray, at: int, begin: int, end: int) -> None:
         """Write less than two rows, `begin` being in the first one."""
@@ -327,7 +319,7 @@ class InterleavedEngine(BaseEngine):
         """
         kernels, given = self._kernels, self._parameters
         row, streams = kernels.row, self.streams
-        rotation = _rotation(out, begin, kernels.values) if end - begin > _ROTATED * row else 0
+        rotation = find_rotation(out, begin, kernels.values) if end - begin > _ROTATED * row else 0
         first = rotation * kernels.values
         start = first if begin <= first else row + first
         rows = (end - start) // row
@@ -339,7 +331,7 @@ class InterleavedEngine(BaseEngine):
         assert states is not None
         if rotation:
             states[:, streams : streams + rotation] = states[:, :rotation]
-        kernels.rows[kernels.blocks, kernels.threads](
+        kernels.rows[self._count_blocks(), THREADS](
             states, out, start - begin, rotation, rows,
             given.a, given.b, given.table, given.aliases,
         )  # fmt: skip

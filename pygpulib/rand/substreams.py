@@ -15,8 +15,8 @@ import numpy as np
 
 from pygpulib.rand.compiling import Value, device
 
+WEYL_0, WEYL_1 = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
 _FACTOR_0, _FACTOR_1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
-_WEYL_0, _WEYL_1 = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
 _WORD = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 _ROUNDS = tuple(np.uint64(number) for number in range(10))
@@ -28,17 +28,38 @@ _UNIT_53 = 2.0**-53
 _UNIT_43 = 2.0**-43
 
 
+# ----------------------------------------------------------------------------- Philox4x32-10
+
+
+@device
+def philox_round(block: Value, key_0: Value, key_1: Value) -> Value:
+    """Return what a round makes of a block: four numbers of 64 bits, of which lower halves count.
+
+    The upper halves are arbitrary, also those of the key.
+    """
+    c0, c1, c2, c3 = block
+    # The lower halves. Written as shifts they stay where they are in vectors of 64 bits, whose
+    # multiplication ignores the upper halves; masks are taken for 32-bit numbers.
+    first = ((c0 << _HALF) >> _HALF) * _FACTOR_0
+    second = ((c2 << _HALF) >> _HALF) * _FACTOR_1
+    return (second >> _HALF) ^ c1 ^ key_0, second, (first >> _HALF) ^ c3 ^ key_1, first
+
+
+@device
+def philox_words(block: Value) -> Value:
+    """Return the words of a block after the last round."""
+    c0, c1, c2, c3 = block
+    return np.uint32(c0), np.uint32(c1), np.uint32(c2), np.uint32(c3)
+
+
 @device
 def _philox(c0: Value, c1: Value, c2: Value, c3: Value, key_0: Value, key_1: Value) -> Value:
     """Return the block of Philox4x32-10 for a counter and a key, of which lower halves count."""
+    block = c0, c1, c2, c3
     for number in _ROUNDS:
-        first = (c0 & _WORD) * _FACTOR_0
-        second = (c2 & _WORD) * _FACTOR_1
-        c0 = (second >> _HALF) ^ (c1 & _WORD) ^ ((key_0 + number * _WEYL_0) & _WORD)
-        c2 = (first >> _HALF) ^ (c3 & _WORD) ^ ((key_1 + number * _WEYL_1) & _WORD)
-        c1 = second
-        c3 = first
-    return np.uint32(c0), np.uint32(c1), np.uint32(c2), np.uint32(c3)
+        words_0, words_1 = key_0 + number * WEYL_0, key_1 + number * WEYL_1
+        block = philox_round(block, words_0 & _WORD, words_1 & _WORD)
+    return philox_words(block)
 
 
 # ------------------------------------------------------------------- where sub-streams come from

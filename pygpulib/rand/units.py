@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pygpulib.rand.compiling import Function, Value, device
 
 if TYPE_CHECKING:
@@ -22,39 +24,52 @@ def make_unit(step: Function, output: Function, conversion: Conversion) -> Funct
     conversion : Conversion
         What becomes of the draws.
     """
-    makers = {1: _unit_of_1, 2: _unit_of_2, 4: _unit_of_4}
-    function: Value = conversion.function
-    return makers[conversion.draws](step, output, function)
+    convert, turns = conversion.function, tuple(range(conversion.draws))
 
-
-def _unit_of_1(step: Value, output: Value, convert: Value) -> Function:
     @device
     def unit(state: Value, a: Value, b: Value, table: Value, aliases: Value) -> Value:
-        after = step(state)
-        return after, convert(output(after), a, b, table, aliases)
+        draws: Value = ()
+        for _ in turns:
+            state = step(state)
+            draws += (output(state),)
+        return state, convert(*draws, a, b, table, aliases)
 
     return unit
 
 
-def _unit_of_2(step: Value, output: Value, convert: Value) -> Function:
+def make_load(words: int) -> Function:
+    """Return a function that reads the state of a stream: the first words of its column."""
+    rows = tuple(range(words))
+
     @device
-    def unit(state: Value, a: Value, b: Value, table: Value, aliases: Value) -> Value:
-        first = step(state)
-        after = step(first)
-        return after, convert(output(first), output(after), a, b, table, aliases)
+    def load(states: Value, stream: Value) -> Value:
+        state: Value = ()
+        for row in rows:
+            state += (states[row, stream],)
+        return state
 
-    return unit
+    return load
 
 
-def _unit_of_4(step: Value, output: Value, convert: Value) -> Function:
+def make_store(words: int) -> Function:
+    """Return a function that writes the state of a stream where `make_load` has it from."""
+    rows = tuple(range(words))
+
     @device
-    def unit(state: Value, a: Value, b: Value, table: Value, aliases: Value) -> Value:
-        first = step(state)
-        second = step(first)
-        third = step(second)
-        after = step(third)
-        return after, convert(
-            output(first), output(second), output(third), output(after), a, b, table, aliases
-        )
+    def store(states: Value, stream: Value, state: Value) -> None:
+        for row in rows:
+            states[row, stream] = state[row]
 
-    return unit
+    return store
+
+
+def make_put(values: int) -> Function:
+    """Return a function that writes the values of a unit one after the other."""
+    numbers = tuple(range(values))
+
+    @device
+    def put(out: Value, place: Value, given: Value) -> None:
+        for number in numbers:
+            out[place + np.uint64(number)] = given[number]
+
+    return put

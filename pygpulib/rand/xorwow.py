@@ -21,7 +21,7 @@ from pygpulib.rand.streams_interleaved import (
     make_kernels,
     make_states,
 )
-from pygpulib.rand.units import make_unit
+from pygpulib.rand.units import make_load, make_store, make_unit
 
 Words: TypeAlias = NDArray[np.uint32]
 
@@ -54,62 +54,27 @@ def _output(state: Value) -> Value:
 
 
 @device
-def _load(states: Value, stream: Value) -> Value:
-    return (
-        states[0, stream],
-        states[1, stream],
-        states[2, stream],
-        states[3, stream],
-        states[4, stream],
-        states[5, stream],
-    )
-
-
-@device
-def _store(states: Value, stream: Value, state: Value) -> None:
-    states[0, stream] = state[0]
-    states[1, stream] = state[1]
-    states[2, stream] = state[2]
-    states[3, stream] = state[3]
-    states[4, stream] = state[4]
-    states[5, stream] = state[5]
-
-
-@device
-def _load_kept(states: Value, stream: Value) -> Value:
-    return _load(states, stream), (states[6, stream], states[7, stream], states[8, stream])
-
-
-@device
-def _store_kept(states: Value, stream: Value, state: Value) -> None:
-    words, kept = state
-    _store(states, stream, words)
-    states[6, stream] = kept[0]
-    states[7, stream] = kept[1]
-    states[8, stream] = kept[2]
-
-
-@device
 def _poisson_normal(state: Value, a: Value, b: Value, _table: Value, _aliases: Value) -> Value:
     """Return a Poisson number: two draws make two normal numbers, one for the next visit."""
-    words, kept = state
-    is_kept, x, y = kept
+    words = state[:_WORDS]
+    is_kept, x, y = state[_WORDS:]
     if is_kept == 0:
         words = _step(words)
         x = _output(words)
         words = _step(words)
         y = _output(words)
     number = poisson.round_one(dist.polar_single(x, y), is_kept != 0, a, b)
-    return (words, (np.uint32(is_kept == 0), x, y)), (number,)
+    return (*words, np.uint32(is_kept == 0), x, y), (number,)
 
 
 @cache
 def _kernels(method: Method) -> Kernels:
     if method is Method.POISSON_NORMAL:
-        return make_kernels(Family(_load_kept, _store_kept, _poisson_normal, STREAMS, 1, False))
-    conversion = FROM_BITS[method]
-    unit = make_unit(_step, _output, conversion)
-    return make_kernels(Family(_load, _store, unit, STREAMS, conversion.values, False))
+        words, unit, values = _ROWS, _poisson_normal, 1
+    else:
+        conversion = FROM_BITS[method]
+        words, unit, values = _WORDS, make_unit(_step, _output, conversion), conversion.values
+    return make_kernels(Family(make_load(words), make_store(words), unit, STREAMS, values, False))
 
 
 class XorwowEngine(InterleavedEngine):

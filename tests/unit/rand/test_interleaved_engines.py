@@ -16,6 +16,7 @@ from tests.helpers.curand_host import HostGenerator
 KINDS = [Kind.XORWOW, Kind.MRG32K3A, Kind.PHILOX4_32_10]
 RAW = make_request(Distribution.RAW, "uint32")
 UNIFORM = make_request(Distribution.UNIFORM, "float32")
+DOUBLE = make_request(Distribution.UNIFORM, "float64")
 ROWS = {Kind.XORWOW: 4096, Kind.MRG32K3A: 81920, Kind.PHILOX4_32_10: 262144}
 
 
@@ -55,6 +56,22 @@ def test_whole_rows(kind):
             check_equal(out, host.generate(request, count), request, (kind, request, count))
             assert not memory[: position + 1].any()
             assert not memory[position + 1 + count :].any()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_many_values_of_philox_begin_anywhere(seed):
+    """Calls that begin and end within blocks, and pass from a row to the next one."""
+    rng = random.Random(seed)
+    offset = ROWS[Kind.PHILOX4_32_10] - rng.randrange(5000)
+    engine, host = make_engine(Kind.PHILOX4_32_10), HostGenerator(Kind.PHILOX4_32_10, offset=offset)
+    engine.set_offset(offset)
+    memory = np.zeros(70_000)
+    for _ in range(12):
+        request = rng.choice([RAW, UNIFORM, DOUBLE])
+        count, shift = rng.choice([4097, rng.randrange(4097, 9000), 66_000]), rng.randrange(16)
+        out = memory.view(request.dtype)[shift : shift + count]
+        engine.fill(request, out)
+        np.testing.assert_array_equal(out, host.generate(request, count))
 
 
 @pytest.mark.parametrize("kind", KINDS)
