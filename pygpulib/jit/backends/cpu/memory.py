@@ -78,32 +78,42 @@ def emit_store(gang: Gang, op: ir.Store) -> None:
 
 def _store_run(gang: Gang, run: tuple[ir.Store, ...], address: Address, element: ir.Type) -> None:
     """Write stores that fill a piece of memory: the lanes' elements in order, all at once."""
-    scalar, size, width = scalar_type(element), size_of(element), gang.width * len(run)
-    text = _interleave(gang, scalar, [gang.vector(op.value) for op in run])
+    scalar, count = scalar_type(element), len(run)
+    texts = _interleave(gang, scalar, [gang.vector(op.value) for op in run])
+    masks: list[str] | list[None] = [None] * count
+    if gang.mask is not None:
+        masks = _interleave(gang, "i1", [gang.mask] * count)
     pointer = lane_zero(gang, address)
-    if gang.mask is None:
-        gang.code.do(f"store <{width} x {scalar}> {text}, ptr {pointer}, align {size}")
-        return
-    mask = _interleave(gang, "i1", [gang.mask] * len(run))
-    name = f"llvm.masked.store.{suffix(scalar, width)}.p0"
-    arguments = [(f"<{width} x {scalar}>", text), ("ptr", pointer), ("i32", str(size))]
-    gang.code.call_void(name, [*arguments, (f"<{width} x i1>", mask)])
+    distance = gang.width * size_of(element)
+    for part, (text, mask) in enumerate(zip(texts, masks, strict=True)):
+        place = gang.code.emit(f"getelementptr i8, ptr {pointer}, i64 {part * distance}")
+        _store_vector(gang, element, text, place, mask)
 
 
-def _interleave(gang: Gang, element: str, vectors: list[str]) -> str:
-    """Write the vector of the first elements of all vectors, then the second ones, and so on."""
-    width = gang.width
-    while len(vectors) > 1:
-        half = len(vectors) // 2
-        lanes = [f"i32 {lane + part * width}" for lane in range(width) for part in range(2)]
-        order = f"<{2 * width} x i32> <{', '.join(lanes)}>"
-        type_ = f"<{width} x {element}>"
-        vectors = [
-            gang.code.emit(f"shufflevector {type_} {left}, {type_} {right}, {order}")
+def _interleave(gang: Gang, element: str, vectors: list[str]) -> list[str]:
+    """Write the first elements of all vectors, then the second ones, and so on, as vectors.
+
+    Vectors are merged two by two, each time into two that are as wide: longer ones LLVM would take
+    apart again, with more operations.
+    """
+    if len(vectors) == 1 or gang.width == 1:
+        return vectors
+    width, half = gang.width // 2, len(vectors) // 2
+    type_ = f"<{gang.width} x {element}>"
+    lower, upper = (
+        ", ".join(f"i32 {lane}, i32 {lane + gang.width}" for lane in range(start, start + width))
+        for start in (0, width)
+    )
+    parts = [
+        [
+            gang.code.emit(
+                f"shufflevector {type_} {left}, {type_} {right}, <{gang.width} x i32> <{lanes}>"
+            )
             for left, right in zip(vectors[:half], vectors[half:], strict=True)
         ]
-        width *= 2
-    return vectors[0]
+        for lanes in (lower, upper)
+    ]
+    return [text for part in parts for text in _interleave(gang, element, part)]
 
 
 def _store_alone(gang: Gang, op: ir.Store) -> None:
