@@ -47,7 +47,7 @@ class CompileKeywords(TypedDict, total=False):
         Check bounds and raise exceptions; for kernels only, which get the address of a launch
         record as one more parameter.
     lineinfo : bool
-        Tell in the PTX which lines of the source instructions come from.
+        Tell in the PTX which lines of the source instructions come from, as ``debug`` does, too.
     device : bool
         Whether it is a device function; else a kernel.
     fastmath : bool
@@ -134,7 +134,8 @@ def compile(  # noqa: A001, PLR0913, PLR0917 - numba's name and options
     _check_options(flags | {"opt": opt}, unknown)
     is_debug = config.debug if debug is None else bool(debug)
     warn_of_conflicts(is_debug, {"opt": opt, "lineinfo": lineinfo})
-    hints = read_hints({"launch_bounds": launch_bounds, "opt": opt, "lineinfo": lineinfo})
+    advice = {"launch_bounds": launch_bounds, "opt": opt, "lineinfo": lineinfo}
+    hints = read_hints(advice, debug=is_debug)
     how = OfflineOptions(
         target=_target(cc, hints),
         options=CompileOptions(is_debug, bool(fastmath), cache=False, hints=hints),

@@ -140,14 +140,15 @@ def _read_options(options: JitKeywords) -> CompileOptions:
     check_flags("cuda.jit", options)
     literals = options.get("literals", "numba")
     check_literals(literals)
-    debug = options.get("debug")
+    given = options.get("debug")
+    debug = config.debug if given is None else bool(given)
     return CompileOptions(
-        debug=config.debug if debug is None else bool(debug),
+        debug=debug,
         fastmath=bool(options.get("fastmath", False)),
         fma=bool(options.get("fma", True)),
         cache=bool(options.get("cache", True)),
         weak_literals=literals == "weak",
-        hints=replace(read_hints(options), link=_read_link(options)),
+        hints=replace(read_hints(options, debug=debug), link=_read_link(options)),
     )
 
 

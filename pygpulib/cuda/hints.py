@@ -112,13 +112,15 @@ def check_literals(literals: object) -> None:
         )
 
 
-def read_hints(options: Mapping[str, Any]) -> CompileHints:
+def read_hints(options: Mapping[str, Any], *, debug: bool) -> CompileHints:
     """Check the options that are advice for GPUs, and return them.
 
     Parameters
     ----------
     options : mapping of str to object
         Options of ``cuda.jit`` or ``cuda.compile``; others are passed over.
+    debug : bool
+        Whether the code is for debugging, and tells which lines it comes from.
     """
     bounds = options.get("launch_bounds") or 0
     check_launch_bounds(options.get("launch_bounds"))
@@ -131,7 +133,7 @@ def read_hints(options: Mapping[str, Any]) -> CompileHints:
         max_threads_per_block=threads,
         min_blocks=blocks,
         optimize=options.get("opt") is None or bool(options["opt"]),
-        lineinfo=bool(options.get("lineinfo")),
+        lineinfo=debug or bool(options.get("lineinfo")),
     )
 
 

@@ -1,5 +1,6 @@
 """PTX for other programs, made without a GPU."""
 
+import importlib
 import math
 import re
 import struct
@@ -425,6 +426,35 @@ def test_lines_of_kernels_and_what_they_call():
     wanted = {first + 1, first + 3, square.py_func.__code__.co_firstlineno + 2}
     assert wanted <= line_numbers(ptx)
     assert ".loc" not in cuda.compile_ptx(kernel, (float32[::1],))[0]
+    # Code for debugging has them, too, for the tools that look for wrong accesses.
+    ptx, _ = cuda.compile_ptx(kernel, (float32[::1],), debug=True)
+    assert wanted <= line_numbers(ptx)
+
+
+def test_instructions_of_inlined_functions_are_of_their_own_lines(tmp_path, monkeypatch):
+    path = tmp_path / "elsewhere_of_lines.py"
+    source = ["from pygpulib import cuda", "", "@cuda.jit(device=True)", "def root(x):"]
+    source += ["    y = divide(x)", "    return y ** 0.5", "", "@cuda.jit(device=True)"]
+    source += ["def divide(x):", "    return x / 3.25", ""]
+    path.write_text("\n".join(source))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    root = importlib.import_module("elsewhere_of_lines").root
+
+    def kernel(a):
+        a[0] = root(square(a[0])) - 7.5
+
+    ptx, _ = cuda.compile_ptx(kernel, (float64[::1],), lineinfo=True)
+    files = dict(re.findall(r'\.file\s+(\d+) "(.*)"', ptx))
+    places, here = {}, ("", 0)
+    for line in ptx.splitlines():
+        if found := re.match(r"\s*\.loc\s+(\d+) (\d+)", line):
+            here = files[found[1]], int(found[2])
+        elif found := re.match(r"\s*(mul|div|sqrt|add)\.\S*f64", line):
+            places[found[1]] = here
+    assert places["mul"] == (__file__, square.py_func.__code__.co_firstlineno + 2)
+    assert places["div"] == (str(path), 10)
+    assert places["sqrt"] == (str(path), 6)
+    assert places["add"] == (__file__, kernel.__code__.co_firstlineno + 1)
 
 
 def test_lines_of_device_functions():
