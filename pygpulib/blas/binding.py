@@ -19,6 +19,7 @@ from pygpulib.blas.arguments import (
 )
 from pygpulib.blas.engine import current_engine
 from pygpulib.blas.functions import read_parameters, write_function
+from pygpulib.blas.precision import deterministic
 from pygpulib.blas.routines import DTYPES, FLAGS, MIXED_ROUTINES, NUMBERS, ROUTINES, SIZES, Form
 from pygpulib.core.array import ndarray
 from pygpulib.core.interop import as_cuda_array, is_cuda_array
@@ -60,7 +61,13 @@ def _refuse(function: str, problem: str, detail: str) -> RefusedError:
     return error
 
 
-def run_native(routine: Routine, letter: str, given: dict[str, Any], stream: StreamLike) -> Any:  # noqa: ANN401
+def run_native(
+    routine: Routine,
+    letter: str,
+    given: dict[str, Any],
+    stream: StreamLike,
+    atomics: int = CUBLAS_ATOMICS_NOT_ALLOWED,
+) -> Any:  # noqa: ANN401
     """Do a routine with all arguments of its C function but the handle.
 
     Parameters
@@ -74,6 +81,8 @@ def run_native(routine: Routine, letter: str, given: dict[str, Any], stream: Str
         shapes.
     stream : Stream or 0
         Where the work is queued.
+    atomics : int
+        Whether it may use atomic operations.
 
     Returns
     -------
@@ -106,7 +115,8 @@ def run_native(routine: Routine, letter: str, given: dict[str, Any], stream: Str
         else:
             values[each] = read_integer(name, each, value)
     _check_distances(routine, name, values)
-    result = engine.run(routine, letter, values, stream_handle(stream))
+    with deterministic(not atomics):
+        result = engine.run(routine, letter, values, stream_handle(stream))
     if not routine.returns_number or routine.name in ("amax", "amin"):
         return result
     real = np.zeros(0, dtype).real.dtype
@@ -149,7 +159,7 @@ def _make_method(routine: Routine, letter: str) -> Callable[..., Any]:
     parameters = [each for each in routine.native if each != "result"]
     passed = ", ".join(f"{each!r}: {each}" for each in parameters)
     scope: dict[str, Any] = {"run_native": run_native, "routine": routine}
-    body = f"return run_native(routine, {letter!r}, {{{passed}}}, self.stream)"
+    body = f"return run_native(routine, {letter!r}, {{{passed}}}, self.stream, self.atomics_mode)"
     made = write_function(name, ["self", *parameters], [body], scope)
     made.__qualname__ = f"cuBlas.{name}"
     made.__doc__ = f"{routine.summary.rstrip('.')}."

@@ -14,7 +14,7 @@ from pygpulib.blas.batched_cuda import CudaBatched
 from pygpulib.blas.cuda_functions import ENUMS, WITHOUT_LONG, function_name
 from pygpulib.blas.cuda_handles import Handle
 from pygpulib.blas.cuda_kernels import Kernels
-from pygpulib.blas.cuda_numbers import convert, place_numbers, read_number
+from pygpulib.blas.cuda_numbers import convert, place_numbers, read_number, send
 from pygpulib.blas.layout import find_columns, find_increment
 from pygpulib.blas.precision import current_math_mode, is_deterministic
 from pygpulib.blas.routines import FLAGS, LETTERS, NUMBERS, ROUTINES
@@ -173,7 +173,7 @@ class CudaEngine:
             self._kernels.scale(array, self.copy(factor, array.dtype, "C", stream), stream)
             return
         if not factor:
-            array.setitem(..., np.zeros((), array.dtype), stream)
+            self._kernels.scale(array, send(np.zeros((), array.dtype), stream), stream)
             return
         made = self.copy(array, array.dtype, "F", stream)
         values = {

@@ -11,7 +11,7 @@ from pygpulib import blas, cuda
 from pygpulib._bindings import cublas
 from pygpulib.blas import cuda_functions
 from pygpulib.blas.binding import CuBLASError, cuBlas
-from pygpulib.errors import ArgumentError, DeviceMismatchError, LibraryError
+from pygpulib.errors import ArgumentError, DeviceMismatchError, LibraryError, ShapeError
 from tests.helpers.cublas_fake import replace_cublas
 
 
@@ -141,3 +141,158 @@ def test_a_missing_library_is_named(fake_cuda, monkeypatch):
         "neither a package of NVIDIA nor the system has libcublas\n"
         "help: pip install pygpulib[cuda13] (or cuda12)"
     )
+
+
+def no_waiting(fake):
+    """Return the calls since the last look that wait for the device or read it back."""
+    names = [call.name for call in fake.calls]
+    fake.calls.clear()
+    return [name for name in names if "Synchronize" in name or "DtoH" in name]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c16"])
+@pytest.mark.parametrize("is_default", [False, True])
+def test_no_number_of_the_device_is_read_back(library, fake_cuda, dtype, is_default):
+    stream = 0 if is_default else cuda.stream()
+    numbers = [
+        cuda.to_device(np.array(value, kind), stream=stream)
+        for value, kind in ((2, dtype), (3, dtype), (2, "f4"))
+    ]
+    alpha, beta, other = numbers
+    a = cuda.to_device(np.arange(4, dtype=dtype).reshape(2, 2), stream=stream)
+    c = cuda.to_device(np.ones((2, 2), dtype), stream=stream)
+    empty = cuda.device_array((2, 0), dtype, stream=stream)
+    empties = cuda.device_array((3, 2, 0), dtype, stream=stream)
+    stack = cuda.to_device(np.ones((3, 2, 2), dtype), stream=stream)
+    host = np.arange(4, dtype=dtype).reshape(2, 2)
+    cases = [
+        (lambda: blas.gemm("N", "N", alpha, a, a, beta, c, stream=stream), 2 * host @ host + 3),
+        (lambda: blas.gemm("N", "N", other, a, a, 0, c, stream=stream), 2 * host @ host),
+        (lambda: blas.gemm("N", "T", 1, empty, empty, beta, c, stream=stream), 6 * host @ host),
+        (lambda: blas.gemm("N", "T", 1, empty, empty, 0, c, stream=stream), 0 * host),
+        (
+            lambda: blas.gemm_strided_batched("N", "N", alpha, stack, a, stream=stream)[1],
+            2 * np.ones((2, 2)) @ host,
+        ),
+        (
+            lambda: blas.gemm_strided_batched(
+                "N", "T", 1, empties, empty, other, stack, stream=stream
+            ),
+            np.full((3, 2, 2), 2),
+        ),
+    ]
+    if dtype != "c16":
+        cases += [
+            (lambda: blas.gemm_ex("N", "N", other, a, a, 1, c, stream=stream), 2 * host @ host),
+            (lambda: blas.gemm_ex("N", "N", 1, a, a, alpha, c, stream=stream), 5 * host @ host),
+        ]
+    for work, expected in cases:
+        stream.synchronize() if stream else cuda.synchronize()
+        fake_cuda.calls.clear()
+        got = work()
+        assert no_waiting(fake_cuda) == []
+        np.testing.assert_allclose(got.copy_to_host(stream=stream), expected)
+
+
+@pytest.mark.parametrize("kind", ["f4", "f8"])
+def test_rotations_in_device_memory_are_not_read_back(library, fake_cuda, kind):
+    param = np.array([-1.0, 0.5, -2.0, 3.0, 0.25], kind)
+    x, y = (cuda.to_device(np.arange(3, dtype="f8") + i) for i in range(2))
+    on_device = cuda.to_device(param)
+    fake_cuda.calls.clear()
+    blas.rotm(x, y, on_device)
+    assert no_waiting(fake_cuda) == []
+    expected = np.array([[0.5, 3.0], [-2.0, 0.25]]) @ [np.arange(3.0), np.arange(3.0) + 1]
+    for got, wanted in zip((x, y), expected, strict=True):
+        np.testing.assert_allclose(got.copy_to_host(), wanted)
+    z = cuda.to_device(np.arange(3, dtype=kind))
+    getattr(cuBlas(), f"{'S' if kind == 'f4' else 'D'}rotm")(3, z, 1, z, 1, on_device)
+    assert library.modes == [1]
+    blas.rotm(x, y, param)
+    assert library.modes == [1, 0]
+    with pytest.raises(ShapeError, match=r"rotm: the argument param has shape \(4,\)"):
+        blas.rotm(x, y, on_device[:4])
+    # Numbers at a distance are packed on the device.
+    spread = cuda.to_device(np.repeat(param, 2))[::2]
+    blas.rotm(x, y, spread)
+
+
+def test_what_an_integer_product_is_multiplied_with(library):
+    a = cuda.to_device(np.ones((4, 4), np.int8))
+    for factor in (3, cuda.to_device(np.array(3)), 3.0):
+        got = blas.gemm_ex("N", "N", factor, a, a)
+        np.testing.assert_array_equal(got.copy_to_host(), np.full((4, 4), 12))
+    for factor, shown in ((2.5, "2.5"), (cuda.to_device(np.array(3.0)), "an array of float64")):
+        with pytest.raises(ArgumentError) as caught:
+            blas.gemm_ex("N", "N", factor, a, a)
+        assert str(caught.value) == (
+            f"gemm_ex: the argument alpha is {shown}\n"
+            "expected an integer: the product is computed in int32\n"
+            "help: ask for compute='float32'"
+        )
+
+
+@pytest.mark.parametrize("status", [1, 3])
+@pytest.mark.parametrize("name", ["cublasCreate_v2", "cublasLtCreate"])
+def test_a_full_device_is_emptied_before_giving_up(library, fake_cuda, name, status):
+    x = cuda.to_device(np.ones((2, 2), "f4"))
+    kept = cuda.device_array(1 << 20, np.uint8)
+    del kept
+    refused = library.light.refused if "Lt" in name else library.refused_next
+    refused[name] = [status]
+    fake_cuda.calls.clear()
+    got = blas.matmul(x, x, activation="relu")
+    np.testing.assert_array_equal(got.copy_to_host(), np.full((2, 2), 2))
+    assert "cuMemPoolTrimTo" in [call.name for call in fake_cuda.calls]
+    assert len(library.created) == 1
+
+
+@pytest.mark.parametrize("name", ["cublasCreate_v2", "cublasLtCreate"])
+def test_a_device_that_stays_full_is_an_error_with_numbers(library, name):
+    x = cuda.to_device(np.ones((2, 2), "f4"))
+    refused = library.light.refused if "Lt" in name else library.refused_next
+    refused[name] = [1, 1]
+    with pytest.raises(CuBLASError) as caught:
+        blas.matmul(x, x, activation="relu")
+    problem, status, memory, advice = str(caught.value).splitlines()
+    title = "cublasLt" if "Lt" in name else "cuBLAS"
+    assert problem == f"{title} could not be set up: CUDA could not be used, or its memory is full"
+    assert status == f"{name} returned CUBLAS_STATUS_NOT_INITIALIZED (1)"
+    free, total = cuda.current_context().get_memory_info()
+    assert memory == f"{free:,} of {total:,} bytes of the device's memory are free"
+    assert (
+        advice == "help: delete arrays that are no longer needed, or end other programs on this GPU"
+    )
+    assert caught.value.code == 1
+    # Afterwards there may be memory again.
+    blas.matmul(x, x, activation="relu")
+
+
+def test_other_refusals_of_a_handle_are_final(library, fake_cuda):
+    library.refused_next["cublasCreate_v2"] = [8]
+    with pytest.raises(CuBLASError) as caught:
+        blas.nrm2(cuda.to_device(np.ones(2)))
+    assert caught.value.code == 8
+    assert "cuMemPoolTrimTo" not in [call.name for call in fake_cuda.calls]
+
+
+def test_sums_in_any_order_are_allowed_by_the_thread(library):
+    x = cuda.to_device(np.ones(2))
+    blas.scal(2.0, x)
+    assert library.atomics == []
+    with blas.deterministic(False):
+        blas.scal(2.0, x)
+        with blas.deterministic():
+            blas.scal(2.0, x)
+    blas.scal(2.0, x)
+    assert library.atomics == [1, 0]
+
+
+def test_the_mode_of_pyculibs_class_reaches_the_library(library):
+    face, x = cuBlas(), cuda.to_device(np.ones(2))
+    face.atomics_mode = 1
+    face.Dscal(2, 2.0, x, 1)
+    assert library.atomics == [1]
+    face.atomics_mode = 0
+    face.Dscal(2, 2.0, x, 1)
+    assert library.atomics == [1, 0]

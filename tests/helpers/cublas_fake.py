@@ -48,6 +48,7 @@ OTHERS = {
     "cublasSetWorkspace_v2": "set_workspace",
     "cublasSetPointerMode_v2": "set_pointer_mode",
     "cublasSetMathMode": "set_math_mode",
+    "cublasSetAtomicsMode": "set_atomics_mode",
 }
 NOT_INITIALIZED, INVALID_VALUE = 1, 7
 
@@ -77,12 +78,12 @@ class FakeCublas(Batches):
     ----------
     calls : list
         Names and streams of the routines that were called.
-    modes, maths : list of int
-        The pointer modes and math modes that were set.
+    modes, maths, atomics : list of int
+        The pointer modes, math modes and atomics modes that were set.
     created : list of int
         The handles.
-    refused : dict
-        Statuses of functions that are to fail.
+    refused, refused_next : dict
+        Statuses of functions that are to fail, always and the next times.
     workspaces : set of str
         Descriptions of the memory that handles were given.
     light : FakeCublasLt
@@ -99,7 +100,9 @@ class FakeCublas(Batches):
         self.modes: list[int] = []
         self.maths: list[int] = []
         self.created: list[int] = []
+        self.atomics: list[int] = []
         self.refused: dict[str, int] = {}
+        self.refused_next: dict[str, list[int]] = {}
         self.workspaces: set[str] = set()
         self._numbers = itertools.count(0x7000_0000, 0x10)
         self._kept: dict[str, Any] = {}
@@ -129,6 +132,8 @@ class FakeCublas(Batches):
         def entry(*arguments: Any) -> int:
             if name in self.refused:
                 return self.refused[name]
+            if self.refused_next.get(name):
+                return self.refused_next[name].pop()
             try:
                 with self.driver.system.lock, without_collection():
                     if name in self._routines:
@@ -188,6 +193,10 @@ class FakeCublas(Batches):
     def set_math_mode(self, handle: int | None, mode: int) -> None:
         self._state(handle).math = mode
         self.maths.append(mode)
+
+    def set_atomics_mode(self, handle: int | None, mode: int) -> None:
+        self._state(handle)
+        self.atomics.append(mode)
 
     # ----------------------------------------------------------------------------- routines
 
