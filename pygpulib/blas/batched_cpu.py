@@ -37,6 +37,7 @@ class CpuBatched:
     def gemm_lists(self, *_arguments: object) -> None:
         """Do nothing: lists are multiplied one after the other."""
 
+    @np.errstate(all="ignore")
     def gemm(
         self,
         transa: str,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -10,12 +11,10 @@ from pygpulib.blas import mixed_cpu
 from pygpulib.blas.batched_cpu import CpuBatched
 from pygpulib.blas.fortran import FortranRoutine, find_address
 from pygpulib.blas.missing import REPLACEMENTS
-from pygpulib.blas.routines import NUMBERS
 from pygpulib.blas.small import multiply_small
 from pygpulib.blas.small_vectors import SHORT_WAYS
 from pygpulib.blas.threads import LARGEST, SMALLEST, OneThread, one_thread
 from pygpulib.core.array import ndarray
-from pygpulib.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +24,8 @@ if TYPE_CHECKING:
     from pygpulib.core.driver import Driver, HostArray
     from pygpulib.core.layout import Shape
 
-_LARGEST = 2**31 - 1
+# The smallest number that float32 rounds to infinity.
+_OVERFLOWS = 2.0**128 - 2.0**103
 _PRODUCTS = frozenset(["gemm", "symm", "hemm", "rank_k", "trmm", "trsm"])
 
 
@@ -69,6 +69,7 @@ class CpuEngine:
         """Return a new vector with conjugated elements."""
         return np.array(np.conjugate(array))
 
+    @np.errstate(all="ignore")
     def scale(self, array: Any, factor: object, stream: int) -> None:  # noqa: ARG002, ANN401
         """Multiply an array in place; 0 makes zeros whatever it held."""
         number = self.number(factor, array.dtype, False)
@@ -84,8 +85,13 @@ class CpuEngine:
             return value.ctypes
         if isinstance(value, ndarray):
             value = value.item()
-        return complex(value) if dtype.kind == "c" and not is_real else float(value)
+        if dtype.kind == "c" and not is_real:
+            pair = complex(value)
+            is_wide = dtype.char == "D"
+            return pair if is_wide else complex(_as_float32(pair.real), _as_float32(pair.imag))
+        return float(value) if dtype.char in "dD" else _as_float32(float(value))
 
+    @np.errstate(all="ignore")
     def multiply_mixed(
         self,
         product: Product,
@@ -101,6 +107,7 @@ class CpuEngine:
         """Return False: products and what follows are separate steps."""
         return False
 
+    @np.errstate(all="ignore")
     def finish(
         self,
         work: HostArray,
@@ -124,14 +131,15 @@ def find_entry(routine: Routine, letter: str) -> Callable[[dict[str, Any]], Any]
     """Return what does a routine with arguments by name."""
     make = REPLACEMENTS.get(routine.name)
     made = make(routine, letter) if make is not None else None
-    if made is None:
+    if made is not None:
+        # BLAS does not complain of what overflows.
+        made = np.errstate(all="ignore")(made)
+    else:
         name = routine.names[letter].lower()
         assert find_address(name), name
         made = FortranRoutine(routine, letter, name)
     control = one_thread() if routine.family in _PRODUCTS else None
-    if control is not None:
-        made = _with_threads_if_worth_it(made, control)
-    return _with_checked_sizes(routine, made)
+    return made if control is None else _with_threads_if_worth_it(made, control)
 
 
 def _with_threads_if_worth_it(
@@ -148,40 +156,9 @@ def _with_threads_if_worth_it(
     return call
 
 
-def _with_checked_sizes(
-    routine: Routine, entry: Callable[[dict[str, Any]], Any]
-) -> Callable[[dict[str, Any]], Any]:
-    def call(values: dict[str, Any]) -> Any:  # noqa: ANN401
-        try:
-            return entry(values)
-        except OverflowError:
-            return entry(values | _as_float32(values))
-        except Exception as cause:
-            for name in routine.native:
-                value = values.get(name)
-                if isinstance(value, int) and name in _INTEGERS and abs(value) > _LARGEST:
-                    raise ArgumentError(
-                        f"{routine.name}: the arrays are too large for this machine's BLAS",
-                        detail=f"{name} is {value}, and SciPy's BLAS counts to {_LARGEST}",
-                    ) from cause
-            raise
-
-    return call
-
-
-def _as_float32(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the numbers of a call as float32 holds them: those that are too large, infinite."""
-    rounded = {}
-    with np.errstate(over="ignore"):
-        for name in NUMBERS:
-            if name in values:
-                pair = np.float32(values[name].real), np.float32(values[name].imag)
-                is_complex = isinstance(values[name], complex)
-                rounded[name] = complex(*map(float, pair)) if is_complex else float(pair[0])
-    return rounded
-
-
-_INTEGERS = frozenset(["m", "n", "k", "kl", "ku", "lda", "ldb", "ldc", "incx", "incy"])
+def _as_float32(number: float) -> float:
+    """Return a number as float32 holds it: infinite where it is too large."""
+    return math.copysign(math.inf, number) if abs(number) >= _OVERFLOWS else number
 
 
 def create(driver: Driver) -> CpuEngine:  # noqa: ARG001

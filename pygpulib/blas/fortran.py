@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from scipy.linalg import cython_blas, cython_lapack
 
 from pygpulib.blas.routines import FLAGS, NUMBERS
+from pygpulib.errors import ArgumentError
 
 if TYPE_CHECKING:
     from pygpulib.blas.routines import Routine
@@ -38,6 +39,8 @@ _RESULTS: dict[str, Any] = {
     "C": _Complex64,
     "Z": _Complex128,
 }
+_INTEGER = "i4x"
+_LARGEST = 2**31 - 1
 _RETURNS_REAL = ("nrm2", "asum")
 _RETURNS_INDEX = ("amax",)
 
@@ -64,6 +67,21 @@ def find_function(name: str, count: int, result: Any = None) -> Any:  # noqa: AN
     return ctypes.CFUNCTYPE(result, *[ctypes.c_void_p] * count)(find_address(name))
 
 
+def check_size(routine: str, name: str, size: int) -> None:
+    """Complain about a size or distance that BLAS's integers do not hold.
+
+    Raises
+    ------
+    ArgumentError
+        If it is too large.
+    """
+    if abs(size) > _LARGEST:
+        raise ArgumentError(
+            f"{routine}: the arrays are too large for this machine's BLAS",
+            detail=f"{name} is {size}, and SciPy's BLAS counts to {_LARGEST}",
+        )
+
+
 class FortranRoutine:
     """A routine of BLAS for one dtype.
 
@@ -79,6 +97,7 @@ class FortranRoutine:
 
     def __init__(self, routine: Routine, letter: str, name: str) -> None:
         self._letter = letter
+        self._routine = routine.name
         result: Any = None
         if routine.returns_number:
             if routine.name in _RETURNS_INDEX:
@@ -92,6 +111,7 @@ class FortranRoutine:
         formats = [self._format(routine, each) for each in arguments]
         packed = [(each, form) for each, form in zip(arguments, formats, strict=True) if form]
         self._packed = [each for each, _ in packed]
+        self._integers = [each for each, form in packed if form == _INTEGER]
         self._is_complex = [form in ("ff", "dd") for _, form in packed]
         self._layout = struct.Struct("=" + "".join(form for _, form in packed))
         offset = 0
@@ -112,7 +132,7 @@ class FortranRoutine:
             return _FORMATS[_REAL_OF[letter] if name in routine.real_numbers else letter]
         if any(operand.name == name for operand in routine.operands) or name == "param":
             return ""
-        return "i4x"
+        return _INTEGER
 
     def _block(self) -> tuple[Any, list[int | None]]:
         found: tuple[Any, list[int | None]] | None = getattr(self._blocks, "found", None)
@@ -135,7 +155,12 @@ class FortranRoutine:
                 words.append(value.encode())
             else:
                 words.append(value)
-        self._layout.pack_into(memory, 0, *words)
+        try:
+            self._layout.pack_into(memory, 0, *words)
+        except struct.error:
+            for name in self._integers:
+                check_size(self._routine, name, values[name])
+            raise
         names = self._names
         result = self._call(
             *[

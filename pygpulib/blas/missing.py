@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pygpulib.blas.fortran import FortranRoutine, find_function
+from pygpulib.blas.fortran import FortranRoutine, check_size, find_function
 from pygpulib.blas.routines import DTYPES, ROUTINES
 
 if TYPE_CHECKING:
@@ -168,7 +168,10 @@ def _from_lapack(routine: Routine, letter: str) -> Entry:
 
     def entry(values: dict[str, Any]) -> None:
         uplo = ctypes.c_char(values["uplo"].encode())
-        integers = {name: ctypes.c_int(values[name]) for name in ("n", "lda")}
+        integers = {}
+        for name in ("n", "lda"):
+            check_size(routine.name, name, values[name])
+            integers[name] = ctypes.c_int(values[name])
         status = ctypes.c_int()
         pointers = [
             ctypes.addressof(integers[name]) if name in integers else values[name]
