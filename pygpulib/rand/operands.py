@@ -50,6 +50,7 @@ PROBABILITY_ABOVE_0 = Rule(lambda x: (x > 0) & (x <= 1), "a probability above 0 
 PROBABILITY_BELOW_1 = Rule(lambda x: (x >= 0) & (x < 1), "a probability from 0 on and below 1")
 ABOVE_1 = Rule(lambda x: x > 1, "a number above 1")
 MEAN = Rule(lambda x: (x >= 0) & (x <= MAX_MEAN), "a mean from 0 to about 2**63")
+WHOLE = Rule(lambda _: np.True_, "an integer", is_whole=True)
 COUNT = Rule(lambda x: x >= 0, "a count: an integer that is not negative", is_whole=True)
 
 

@@ -15,6 +15,7 @@ from pygpulib.jit.intrinsics.threads import blockIdx, gridDim, threadIdx
 from pygpulib.rand.bit_generators import read_seed
 from pygpulib.rand.compiling import Value, kernel
 from pygpulib.rand.directions import MAX_DIMENSIONS, joe_kuo
+from pygpulib.rand.operands import WHOLE, read_operand
 from pygpulib.rand.request import read_integer
 
 if TYPE_CHECKING:
@@ -106,8 +107,10 @@ class Sobol:
         uniform random numbers each.
     bits : int, optional
         Number of digits, from 5 to 64; there are ``2**bits`` points. Default 32.
-    seed : int, numpy.random.Generator, or whatever ``numpy.random.default_rng`` takes
+    rng : int, numpy.random.Generator, or whatever ``numpy.random.default_rng`` takes
         Which scrambling.
+    seed
+        The same, as it was called before.
 
     Attributes
     ----------
@@ -134,8 +137,15 @@ class Sobol:
         scramble: bool = True,
         *,
         bits: int | None = None,
+        rng: object = None,
         seed: object = None,
     ) -> None:
+        if rng is not None and seed is not None:
+            raise ArgumentError(
+                "the arguments rng and seed were both given",
+                detail="they mean the same",
+                help="leave seed away",
+            )
         self.d = read_integer("d", d, 0, self.MAXDIM)
         self.bits = read_integer("bits", _DEFAULT_BITS if bits is None else bits, 5, 64)
         self.scramble = bool(scramble)
@@ -143,7 +153,7 @@ class Sobol:
         dtype = np.dtype("uint64" if self.bits > 32 else "uint32")
         directions, shifts = joe_kuo(self.bits, self.d), np.zeros(self.d, np.uint64)
         if scramble:
-            random = np.random.default_rng(_read_seed(seed))
+            random = np.random.default_rng(_read_seed(seed if rng is None else rng))
             directions = scramble_directions(directions, random)
             shifts = _random_words(random, self.bits, (self.d,))
         self._directions, self._shifts = directions.astype(dtype), shifts.astype(dtype)
@@ -240,22 +250,27 @@ class Sobol:
             One point in each row.
         """
         low, high = (0, l_bounds) if u_bounds is None else (l_bounds, u_bounds)
-        try:
-            lowest = np.broadcast_to(np.asarray(low, np.int64), (self.d,))
-            above = np.broadcast_to(np.asarray(high, np.int64) + bool(endpoint), (self.d,))
-        except ValueError as cause:
-            raise ShapeError(
-                f"the bounds of points with {counted(self.d, 'dimension')} have another number of "
-                "values"
-            ) from cause
-        if not (lowest < above).all():
+        lowest = self._read_bounds("l_bounds", low)
+        end = self._read_bounds("l_bounds" if u_bounds is None else "u_bounds", high)
+        if not (lowest <= end if endpoint else lowest < end).all():
             raise ArgumentError(
                 "a lower bound is not below its upper bound",
-                detail=f"lower bounds {lowest.tolist()}, upper bounds {above.tolist()}",
+                detail=f"lower bounds {lowest.tolist()}, upper bounds {end.tolist()}",
             )
+        highest = (end if endpoint else end - 1).astype(np.float64)
         points: Any = self.random(n)
-        whole: NDArray[np.float64] = np.floor(points * (above - lowest) + lowest)
-        return whole.astype(np.int64)
+        whole: NDArray[np.float64] = np.floor(points * (highest - lowest + 1.0) + lowest)
+        return np.minimum(whole, highest).astype(np.int64)
+
+    def _read_bounds(self, name: str, value: object) -> NDArray[np.int64]:
+        """Return one bound for each dimension."""
+        bounds = read_operand(name, value, WHOLE)
+        if bounds.shape not in {(), (1,), (self.d,)}:
+            raise ShapeError(
+                f"the argument {name} has the shape {bounds.shape}",
+                detail=f"expected an integer, or one for each of {counted(self.d, 'dimension')}",
+            )
+        return np.broadcast_to(bounds, (self.d,))
 
     def fast_forward(self, n: int) -> Sobol:
         """Skip points.

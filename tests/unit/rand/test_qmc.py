@@ -124,7 +124,10 @@ def test_points_can_stay_on_the_device():
     assert Sobol(3).random_base2(3, device=True).shape == (8, 3)
 
 
-@pytest.mark.parametrize("bounds", [((0, -5), (10, 5)), ((4, 3), None), ((1, 1), (2, 9))])
+@pytest.mark.parametrize(
+    "bounds",
+    [((0, -5), (10, 5)), ((4, 3), None), ((1, 1), (2, 9)), ((0, 0), (2**53, 2**40))],
+)
 def test_integers_are_those_of_scipy(bounds):
     low, high = bounds
     for endpoint in (False, True):
@@ -133,6 +136,30 @@ def test_integers_are_those_of_scipy(bounds):
             ours.integers(low, high, n=64, endpoint=endpoint),
             theirs.integers(low, u_bounds=high, n=64, endpoint=endpoint),
         )
+
+
+def test_bounds_may_be_far_apart():
+    numbers = Sobol(1, seed=1).integers(-(2**62), 2**62, n=64)
+    assert numbers.min() < -(2**61)
+    assert numbers.max() > 2**61
+    assert Sobol(1, scramble=False).integers(7, 7, endpoint=True, n=4).tolist() == [[7]] * 4
+
+
+def test_scipy_names_the_seed_rng():
+    points = Sobol(3, rng=5).random(4)
+    assert np.array_equal(points, Sobol(3, seed=5).random(4))
+    assert np.array_equal(points, Sobol(3, rng=np.random.default_rng(5)).random(4))
+
+
+def test_distributions_of_scipy_take_the_sequence_once_it_is_registered():
+    class Registered(Sobol):
+        """So that other tests see the class as it is."""
+
+    qmc.QMCEngine.register(Registered)
+    normal = qmc.MultivariateNormalQMC([1.0, 2.0], engine=Registered(2, rng=1))
+    np.testing.assert_allclose(normal.random(1024).mean(axis=0), [1.0, 2.0], atol=0.01)
+    counts = qmc.MultinomialQMC([0.25, 0.75], 100, engine=Registered(1, rng=1)).random(8)
+    assert (counts.sum(axis=1) == 100).all()
 
 
 def test_bounds_may_be_one_number():
@@ -165,7 +192,12 @@ def test_bounds_may_be_one_number():
         ),
         (lambda: Sobol(2, seed=-1), ArgumentError, "the seed is -1"),
         (lambda: Sobol(2, seed="a"), ArgumentTypeError, "the seed is 'a'"),
-        (lambda: Sobol(2).integers([1, 2, 3]), ShapeError, "the bounds of points with 2 dim"),
+        (lambda: Sobol(2, rng=1, seed=1), ArgumentError, "rng and seed were both given"),
+        (lambda: Sobol(2).integers([1, 2, 3]), ShapeError, r"l_bounds has the shape \(3,\)"),
+        (lambda: Sobol(2).integers(0, [[3, 4]]), ShapeError, r"u_bounds has the shape \(1, 2\)"),
+        (lambda: Sobol(2).integers(2.5), ArgumentTypeError, "the argument l_bounds is 2.5"),
+        (lambda: Sobol(2).integers(0, "a"), ArgumentTypeError, "the argument u_bounds is 'a'"),
+        (lambda: Sobol(2).integers(0, 2**63), ArgumentError, "u_bounds does not fit into 64 bits"),
         (lambda: Sobol(2).integers(3, [4, 3]), ArgumentError, "is not below its upper bound"),
     ],
 )
