@@ -10,7 +10,7 @@ from pygpulib._bindings import curand
 from pygpulib._bindings.curand import CuRandError
 from pygpulib.errors import ArgumentError
 from pygpulib.rand.engine import make_engine
-from pygpulib.rand.filling import fill_first, read_array
+from pygpulib.rand.filling import fill_array, read_array
 from pygpulib.rand.kinds import RULES, Kind, Ordering
 from pygpulib.rand.request import Distribution, make_request
 
@@ -172,7 +172,7 @@ class Generator:
         with _refusing(_OUT_OF_RANGE):
             request = make_request(distribution, dtype or array.dtype, *parameters)
         with _refusing(_LENGTH_NOT_MULTIPLE):
-            fill_first(self._engine, request, array, count, self._stream)
+            fill_array(self._engine, request, out, self._stream, count)
 
 
 def read_type(rng_type: object) -> Kind:

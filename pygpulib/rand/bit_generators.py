@@ -20,9 +20,9 @@ from pygpulib._record import record
 from pygpulib.core.creation import device_array
 from pygpulib.errors import ArgumentError, ArgumentTypeError, counted
 from pygpulib.rand.compiling import Function
-from pygpulib.rand.engine import Engine, EngineState, make_engine
+from pygpulib.rand.engine import Engine, make_engine
 from pygpulib.rand.filling import fill_array
-from pygpulib.rand.kinds import Kind, Ordering
+from pygpulib.rand.kinds import Kind
 from pygpulib.rand.request import Distribution, make_request, read_integer
 from pygpulib.rand.substreams import open_counted, open_fed
 
@@ -286,59 +286,48 @@ class _Fed(BitGenerator):
 
     def __init__(self, seed: object = None) -> None:
         super().__init__(seed)
-        self._seed = self._seed_word()
-        self._used = 0
         self._engine: Engine = make_engine(self._kind)
-        self._engine.set_seed(self._seed)
+        self._go_to(self._seed_word(), 0)
+
+    def _go_to(self, seed: int, position: int) -> None:
+        self._engine.set_seed(seed)
+        self._engine.set_offset(position)
+        self._seed, self._next = seed, position
 
     @property
     def state(self) -> State:
         """Everything that decides about the numbers to come, as a dictionary."""
         with self.lock:
-            found = self._engine.get_state()
             return {
                 "bit_generator": type(self).__name__,
-                "seed": found.seed,
-                "offset": found.offset,
-                "ordering": int(found.ordering),
-                "position": found.position,
-                "memory": found.memory,
+                "seed": self._seed,
+                "next": self._next,
             }
 
     @state.setter
     def state(self, value: Mapping[str, Any]) -> None:
-        names = ("seed", "offset", "ordering", "position", "memory")
-        found = self._check_state(value, names)
+        found = self._check_state(value, ("seed", "next"))
+        seed, position = (read_integer(name, found[name], 0, _MASK_64) for name in ("seed", "next"))
         with self.lock:
-            self._seed = read_integer("seed", found["seed"], 0, _MASK_64)
-            self._engine.set_state(
-                EngineState(
-                    kind=self._kind,
-                    ordering=Ordering(found["ordering"]),
-                    seed=self._seed,
-                    offset=read_integer("offset", found["offset"], 0, _MASK_64),
-                    dimensions=1,
-                    position=tuple(found["position"]),
-                    memory=bytes(found["memory"]),
-                )
-            )
+            self._go_to(seed, position)
 
     def take(self, streams: int) -> Source:
         """Return the next sub-streams; the calls after this one get others."""
         words = device_array(_WORDS * max(streams, 1), np.uint32)
         with self.lock:
             fill_array(self._engine, make_request(Distribution.RAW, "uint32"), words)
+            self._next = (self._next + words.size) & _MASK_64
         return Source(open_fed, (words, np.uint64(self._seed & 0xFFFFFFFF), _NOTHING))
 
     def _jump(self, jumps: int) -> None:
-        offset = self._engine.get_state().offset + jumps * _JUMP
-        if offset > _MASK_64:
+        position = self._next + jumps * _JUMP
+        if position > _MASK_64:
             raise ArgumentError(
                 f"the sequence of {type(self).__name__} ends before {counted(jumps, 'jump')}",
                 detail=f"expected at most {_MASK_64 // _JUMP} jumps in all",
                 help="spawn generators instead, or use Philox4x3210",
             )
-        self._engine.set_offset(offset)
+        self._go_to(self._seed, position)
 
 
 class XORWOW(_Fed):

@@ -11,10 +11,11 @@ import numpy as np
 
 from pygpulib.core.creation import device_array
 from pygpulib.core.device import current_device, current_driver
+from pygpulib.core.stream import Stream, stream_handle
 from pygpulib.errors import ArgumentError
 from pygpulib.rand.binding import read_type
 from pygpulib.rand.engine import MAX_DIMENSIONS, make_engine
-from pygpulib.rand.filling import fill_first, read_array
+from pygpulib.rand.filling import fill_array, read_array
 from pygpulib.rand.kinds import RULES, Kind, Ordering
 from pygpulib.rand.request import Distribution, make_request, read_integer
 
@@ -165,7 +166,7 @@ class RNG:
     ) -> None:
         array = read_array(ary)
         request = make_request(distribution, dtype or array.dtype, *parameters)
-        fill_first(self._engine, request, array, size, self._stream)
+        fill_array(self._engine, request, ary, self._stream, size)
 
 
 class PRNG(RNG):
@@ -273,38 +274,56 @@ class QRNG(RNG):
 
 
 class _Generators(threading.local):
-    """The generators of a thread, by process, back end, device and type."""
+    """The generators of a thread for streams that are no objects, by what :func:`_shared` says."""
 
     def __init__(self) -> None:
-        self.known: dict[tuple[Any, ...], RNG] = {}
+        self.known: dict[Any, Any] = {}
 
 
 _generators = _Generators()
 
 
-def _shared(cls: type[PRNG | QRNG], rndtype: int) -> Any:  # noqa: ANN401
-    """Return the calling thread's generator of a type for the current device."""
+def _shared(cls: type[PRNG | QRNG], rndtype: int, stream: StreamLike) -> Any:  # noqa: ANN401
+    """Return the calling thread's generator of a type, for the current device and a stream.
+
+    No two streams share one: a generator waits for its stream before it works on another.
+    """
+    # Those of a stream that ends, end with it.
+    is_kept = isinstance(stream, Stream)
+    known = stream.configured if is_kept else _generators.known  # type: ignore[attr-defined]
     # The child of a fork must not repeat its parent's numbers.
-    key = os.getpid(), current_driver(), current_device().id, rndtype
-    generator = _generators.known.get(key)
+    key = (
+        os.getpid(),
+        threading.get_ident(),
+        current_driver(),
+        current_device().id,
+        rndtype,
+        stream_handle(stream),
+    )
+    generator = known.get(key)
     if generator is None:
-        generator = cls(rndtype)
+        generator = cls(rndtype, stream=stream)
         if isinstance(generator, PRNG):
             generator.seed = int.from_bytes(os.urandom(8), "little")
-        _generators.known[key] = generator
+        known[key] = generator
     return generator
 
 
-def _new(size: int | tuple[int, ...], dtype: DTypeLike, device: bool) -> AnyArray:
+def _new(
+    size: int | tuple[int, ...], dtype: DTypeLike, device: bool, stream: StreamLike
+) -> AnyArray:
     """Return an array for random numbers."""
     lengths = size if isinstance(size, (tuple, list)) else (size,)
     shape = tuple(read_integer("size", length, 0, 2**62) for length in lengths)
     kind = np.dtype(dtype)
-    return device_array(shape, kind) if device else np.empty(shape, kind)
+    return device_array(shape, kind, stream=stream) if device else np.empty(shape, kind)
 
 
 def uniform(
-    size: int | tuple[int, ...], dtype: DTypeLike = float, device: bool = False
+    size: int | tuple[int, ...],
+    dtype: DTypeLike = float,
+    device: bool = False,
+    stream: StreamLike = 0,
 ) -> AnyArray:
     """Return uniform numbers above 0 and up to 1.
 
@@ -316,13 +335,15 @@ def uniform(
         float32 or float64.
     device : bool
         Whether to return a device array.
+    stream : Stream, optional
+        Where the work is queued.
 
     Notes
     -----
-    Every thread has a generator of its own for each device, with a seed from the system.
+    Every thread has a generator of its own for each device and stream, with a seed from the system.
     """
-    array = _new(size, dtype, device)
-    _shared(PRNG, PRNG.DEFAULT).uniform(array)
+    array = _new(size, dtype, device, stream)
+    _shared(PRNG, PRNG.DEFAULT, stream).uniform(array)
     return array
 
 
@@ -332,18 +353,19 @@ def normal(
     size: int | tuple[int, ...],
     dtype: DTypeLike = float,
     device: bool = False,
+    stream: StreamLike = 0,
 ) -> AnyArray:
-    """Return normal numbers; for `size`, `dtype` and `device` see :func:`uniform`.
+    """Return normal numbers; for the other arguments see :func:`uniform`.
 
     Parameters
     ----------
     mean, sigma : float
         Mean and standard deviation.
-    size, dtype, device
-        What is returned.
+    size, dtype, device, stream
+        What is returned, and where the work is queued.
     """
-    array = _new(size, dtype, device)
-    _shared(PRNG, PRNG.DEFAULT).normal(array, mean, sigma)
+    array = _new(size, dtype, device, stream)
+    _shared(PRNG, PRNG.DEFAULT, stream).normal(array, mean, sigma)
     return array
 
 
@@ -353,38 +375,45 @@ def lognormal(
     size: int | tuple[int, ...],
     dtype: DTypeLike = float,
     device: bool = False,
+    stream: StreamLike = 0,
 ) -> AnyArray:
-    """Return log-normal numbers; for `size`, `dtype` and `device` see :func:`uniform`.
+    """Return log-normal numbers; for the other arguments see :func:`uniform`.
 
     Parameters
     ----------
     mean, sigma : float
         Mean and standard deviation of the numbers' logarithms.
-    size, dtype, device
-        What is returned.
+    size, dtype, device, stream
+        What is returned, and where the work is queued.
     """
-    array = _new(size, dtype, device)
-    _shared(PRNG, PRNG.DEFAULT).lognormal(array, mean, sigma)
+    array = _new(size, dtype, device, stream)
+    _shared(PRNG, PRNG.DEFAULT, stream).lognormal(array, mean, sigma)
     return array
 
 
-def poisson(lmbd: float, size: int | tuple[int, ...], device: bool = False) -> AnyArray:
+def poisson(
+    lmbd: float, size: int | tuple[int, ...], device: bool = False, stream: StreamLike = 0
+) -> AnyArray:
     """Return Poisson numbers, of type uint32.
 
     Parameters
     ----------
     lmbd : float
         The mean.
-    size, device
+    size, device, stream
         See :func:`uniform`.
     """
-    array = _new(size, np.uint32, device)
-    _shared(PRNG, PRNG.DEFAULT).poisson(array, lmbd)
+    array = _new(size, np.uint32, device, stream)
+    _shared(PRNG, PRNG.DEFAULT, stream).poisson(array, lmbd)
     return array
 
 
 def quasi(
-    size: int | tuple[int, ...], bits: int = 32, nd: int = 1, device: bool = False
+    size: int | tuple[int, ...],
+    bits: int = 32,
+    nd: int = 1,
+    device: bool = False,
+    stream: StreamLike = 0,
 ) -> AnyArray:
     """Return raw numbers of a Sobol sequence, dimension by dimension; calls continue it.
 
@@ -398,11 +427,13 @@ def quasi(
         Number of dimensions.
     device : bool
         Whether to return a device array.
+    stream : Stream, optional
+        Where the work is queued.
     """
     if bits not in {32, 64}:
         raise ArgumentError(f"the argument bits is {bits!r}", detail="expected 32 or 64")
-    array = _new(size, f"uint{bits}", device)
-    generator = _shared(QRNG, QRNG.SOBOL32 if bits == 32 else QRNG.SOBOL64)
+    array = _new(size, f"uint{bits}", device, stream)
+    generator = _shared(QRNG, QRNG.SOBOL32 if bits == 32 else QRNG.SOBOL64, stream)
     generator.ndim = nd
     generator.generate(array)
     return array

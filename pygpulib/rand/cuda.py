@@ -13,11 +13,13 @@ from pygpulib._bindings.curand import open_curand
 from pygpulib.core.array import ndarray
 from pygpulib.core.creation import device_array, to_device
 from pygpulib.core.device import Device, current_device
+from pygpulib.core.ordering import order_after
 from pygpulib.errors import ArgumentError, DeviceMismatchError
 from pygpulib.jit.intrinsics.threads import blockDim, blockIdx, gridDim, threadIdx
 from pygpulib.rand.binomial import cumulative
 from pygpulib.rand.compiling import Value, kernel
 from pygpulib.rand.engine import BaseEngine
+from pygpulib.rand.history import MAX_EVENTS, Setting
 from pygpulib.rand.poisson_tables import find_in_cumulative, guide_to
 from pygpulib.rand.request import Distribution, Request, make_request
 
@@ -40,20 +42,12 @@ _FUNCTIONS = {
     (Distribution.POISSON, "uint32"): "curandGeneratePoisson",
 }
 
-# What happened to a generator, as the state tells it: a word for what, and a number.
-_SEED, _OFFSET, _ORDERING, _DIMENSIONS, _FILL = range(5)
-
-# The requests that stand for all of their kind when numbers are generated once more.
-_POISSON_BY_NORMALS = 2000.0
-_REPLAYED = (
-    make_request(Distribution.UNIFORM, "float32"),
-    make_request(Distribution.UNIFORM, "float64"),
-    make_request(Distribution.NORMAL, "float32", 0.0, 1.0),
-    make_request(Distribution.NORMAL, "float64", 0.0, 1.0),
-    make_request(Distribution.POISSON, "uint32", _POISSON_BY_NORMALS),
-)
-_REPLAY_SIZE = 1 << 22
-_MAX_EVENTS = 1 << 14
+_SETTERS = {
+    Setting.SEED: "curandSetPseudoRandomGeneratorSeed",
+    Setting.OFFSET: "curandSetGeneratorOffset",
+    Setting.ORDERING: "curandSetGeneratorOrdering",
+    Setting.DIMENSIONS: "curandSetQuasiRandomGeneratorDimensions",
+}
 
 _THREADS = 256
 _MAX_BLOCKS = 1024
@@ -73,12 +67,12 @@ class CurandEngine(BaseEngine):
 
     Notes
     -----
-    The library does not tell the state of its generators. What was asked since the last offset is
-    therefore noted, and :meth:`set_state` asks for it once more. Programs that never set an offset
-    must not fill the memory with notes, so these end after some thousands.
+    The library does not tell the state of its generators. Their states are therefore histories,
+    and :meth:`set_state` repeats one.
     """
 
     fills_host_memory = False
+    has_history = True
 
     def __init__(self, kind: Kind) -> None:
         super().__init__(kind)
@@ -86,8 +80,6 @@ class CurandEngine(BaseEngine):
         self._device: Device = current_device()
         self._driver = cast("CudaDriver", self._device.driver)
         self._stream = 0
-        self._history: list[tuple[int, int, int]] = []
-        self._has_forgotten = False
         context = self._driver.contexts.current()
         self._handle = ctypes.c_void_p()
         self._library.curandCreateGenerator(ctypes.byref(self._handle), int(kind))
@@ -105,37 +97,27 @@ class CurandEngine(BaseEngine):
     def set_seed(self, seed: int) -> None:
         """Start from another seed, as cuRAND does it."""
         super().set_seed(seed)
-        self._tell(_SEED, self.seed)
+        self._tell(Setting.SEED, self.seed)
 
     def set_offset(self, offset: int) -> None:
         """Go to a position."""
         super().set_offset(offset)
-        # Only what was set counts from here on.
-        self._keep_settings()
-        self._has_forgotten = False
-        self._tell(_OFFSET, self.offset)
+        self._tell(Setting.OFFSET, self.offset)
 
     def set_ordering(self, ordering: Ordering) -> None:
         """Put the sub-sequences together in another order, as cuRAND does it."""
         super().set_ordering(ordering)
-        self._tell(_ORDERING, int(self.ordering))
+        self._tell(Setting.ORDERING, int(self.ordering))
 
     def set_dimensions(self, dimensions: int) -> None:
         """Set the number of dimensions of a quasi-random generator."""
         super().set_dimensions(dimensions)
-        self._tell(_DIMENSIONS, self.dimensions)
+        self._tell(Setting.DIMENSIONS, self.dimensions)
 
-    def _tell(self, what: int, value: int) -> None:
+    def _tell(self, setting: Setting, value: int) -> None:
         """Set something of the library's generator."""
-        name = {
-            _SEED: "curandSetPseudoRandomGeneratorSeed",
-            _OFFSET: "curandSetGeneratorOffset",
-            _ORDERING: "curandSetGeneratorOrdering",
-            _DIMENSIONS: "curandSetQuasiRandomGeneratorDimensions",
-        }[what]
         with self._queueing(self._stream):
-            getattr(self._library, name)(self._handle, value)
-        self._append((what, value, 0))
+            getattr(self._library, _SETTERS[setting])(self._handle, value)
 
     def _restart(self, *, keep_position: bool) -> None:
         """Leave it to the library."""
@@ -162,11 +144,6 @@ class CurandEngine(BaseEngine):
         else:
             self._generate(request, out, stream)
 
-    def needs_pairs(self, request: Request) -> bool:
-        """Whether the library only makes even numbers of what is asked for."""
-        is_normal = request.distribution in {Distribution.NORMAL, Distribution.LOGNORMAL}
-        return self.rules.pairs_normals and is_normal
-
     def _fill_odd(self, request: Request, out: ndarray, stream: int) -> None:
         """Write all but one number in place, and that from a pair."""
         whole = out.size - 1
@@ -189,8 +166,9 @@ class CurandEngine(BaseEngine):
         """Call the library's function."""
         function = getattr(self._library, _FUNCTIONS[request.distribution, request.dtype])
         with self._queueing(stream):
-            function(self._handle, out.gpu_data.address, out.size, *request.parameters)
-        self._note(_index_of(request), out.size)
+            order_after([out.buffer], stream)
+            function(self._handle, out.address, out.size, *request.parameters)
+        self._note_numbers(request, out.size)
 
     @contextmanager
     def _queueing(self, stream: int) -> Iterator[None]:
@@ -211,25 +189,6 @@ class CurandEngine(BaseEngine):
 
     # ------------------------------------------------------------------------------ state
 
-    def _note(self, index: int, size: int) -> None:
-        last = self._history[-1] if self._history else (-1, 0, 0)
-        if last[:2] == (_FILL, index):
-            self._history[-1] = (_FILL, index, last[2] + size)
-        elif not self._has_forgotten:
-            self._append((_FILL, index, size))
-
-    def _append(self, event: tuple[int, int, int]) -> None:
-        if len(self._history) >= _MAX_EVENTS:
-            self._has_forgotten |= any(what == _FILL for what, _, _ in self._history)
-            self._keep_settings()
-        if not (self._has_forgotten and event[0] == _FILL):
-            self._history.append(event)
-
-    def _keep_settings(self) -> None:
-        """Forget all but the last setting of each kind."""
-        settings = {each[0]: each for each in self._history if each[0] not in (_FILL, _OFFSET)}
-        self._history = list(settings.values())
-
     def get_state(self) -> EngineState:
         """Return the state, to go on from later or elsewhere.
 
@@ -238,53 +197,31 @@ class CurandEngine(BaseEngine):
         ArgumentError
             If too much was asked for by turns.
         """
-        if self._has_forgotten:
+        state = self._state(())
+        if state.history is None:
             raise ArgumentError(
                 f"the state of a generator {self.rules.name} is not known any more",
-                detail=f"by turns, more than {_MAX_EVENTS} times something else was asked of it "
-                "since its offset was set",
-                help="set its offset now and then, or use rand.Generator, whose state is short",
+                detail=f"by turns, more than {MAX_EVENTS} times something else was asked of it "
+                "since it was started",
+                help="start it anew now and then, with an offset or else with another seed, or use "
+                "rand.Generator",
             )
-        return self._state(tuple(number for event in self._history for number in event))
+        return state
 
     def set_state(self, state: EngineState) -> None:
-        """Go on from a state that an engine of the same kind returned, on the same back end."""
-        if state.memory or len(state.position) % 3:
+        """Go on from a state of an engine of the same kind and back end."""
+        self._check_kind(state)
+        if state.history is None:
             raise ArgumentError(
                 "the state of a generator comes from another back end",
                 help="use a generator of the same kind on the back end that the state is of",
             )
         fresh = type(self)(self.kind)
-        fresh._take_settings(state)
-        for what, value, size in zip(*[iter(state.position)] * 3, strict=True):
-            if what == _FILL:
-                fresh._replay(_REPLAYED[value], size)
-            else:
-                fresh._tell(what, value)
-        fresh._take_settings(state)
+        fresh.repeat(state.history)
         self.__dict__, fresh.__dict__ = fresh.__dict__, self.__dict__
 
-    def _replay(self, request: Request, size: int) -> None:
-        """Generate numbers that nobody wants."""
-        step = _REPLAY_SIZE - _REPLAY_SIZE % self.dimensions
-        numbers = device_array(min(size, step), request.dtype)
-        for begin in range(0, size, step):
-            part = numbers[: min(step, size - begin)]
-            self._generate(request, part, 0)  # type: ignore[arg-type]
-
-
-def _index_of(request: Request) -> int:
-    """Return which of the requests above changes the state of a generator like another one."""
-    single = request.dtype == "float32"
-    match request.distribution:
-        case Distribution.UNIFORM:
-            return 0 if single else 1
-        case Distribution.NORMAL | Distribution.LOGNORMAL:
-            return 2 if single else 3
-        case Distribution.POISSON if request.parameters[0] >= _POISSON_BY_NORMALS:
-            return 4
-        case _:
-            return 0
+    def _scratch(self, size: int, dtype: str) -> AnyArray:
+        return device_array(size, dtype)
 
 
 def create(kind: Kind) -> CurandEngine:

@@ -17,6 +17,7 @@ from pygpulib._record import record
 from pygpulib.core.array import ndarray
 from pygpulib.core.device import current_driver
 from pygpulib.errors import ArgumentError, NoDeviceError, counted
+from pygpulib.rand.history import History, Setting, Words, replay
 from pygpulib.rand.kinds import RULES, Kind, Ordering, Rules
 from pygpulib.rand.request import Distribution, Request, read_integer
 
@@ -29,6 +30,7 @@ AnyArray: TypeAlias = "np.ndarray[Any, np.dtype[Any]] | ndarray"
 
 MAX_WORD = 2**64 - 1
 MAX_DIMENSIONS = 20_000
+_REPLAY_SIZE = 1 << 22
 
 
 @record(eq=True)
@@ -44,9 +46,11 @@ class EngineState:
     seed, offset, dimensions : int
         What it was told.
     position : tuple of int
-        Where it is; every engine has its own meaning.
+        Where it is; every engine of the CPU back end has its own meaning.
     memory : bytes
         The states of its sub-sequences, where the position does not say them.
+    history : tuple of int or None
+        What makes a generator of the other back end like it, if that is known.
     """
 
     kind: Kind
@@ -56,6 +60,7 @@ class EngineState:
     dimensions: int
     position: tuple[int, ...] = ()
     memory: bytes = b""
+    history: Words | None = None
 
 
 class Engine(Protocol):
@@ -111,7 +116,11 @@ class Engine(Protocol):
         ...
 
     def set_state(self, state: EngineState) -> None:
-        """Go on from a state that an engine of the same kind returned."""
+        """Go on from a state of an engine of the same kind and back end."""
+        ...
+
+    def repeat(self, history: Words) -> None:
+        """Do what another engine did; its numbers are dropped."""
         ...
 
 
@@ -138,9 +147,12 @@ class BaseEngine(ABC):
     """
 
     fills_host_memory = True
+    has_history = False
+    """Whether calls of :meth:`fill` are noted."""
 
     def __init__(self, kind: Kind) -> None:
         self.lock = threading.RLock()
+        self.history = History()
         self.kind = kind
         self.rules: Rules = RULES[kind]
         self.seed = 0
@@ -151,7 +163,7 @@ class BaseEngine(ABC):
     def __reduce__(self) -> tuple[object, ...]:
         """Copy and pickle by the state, which has neither locks nor handles of a library."""
         with self.lock:
-            return _restore, (type(self), self.kind, self.get_state())
+            return restore, (self.get_state(),)
 
     @abstractmethod
     def _restart(self, *, keep_position: bool) -> None:
@@ -167,7 +179,7 @@ class BaseEngine(ABC):
 
     @abstractmethod
     def set_state(self, state: EngineState) -> None:
-        """Go on from a state that an engine of the same kind returned."""
+        """Go on from a state of an engine of the same kind and back end."""
 
     def set_seed(self, seed: int) -> None:
         """Start from another seed, at the same position.
@@ -187,6 +199,7 @@ class BaseEngine(ABC):
         if seed != self.seed:
             self.seed = seed
             self._restart(keep_position=True)
+            self._note_setting(Setting.SEED, seed)
 
     def set_offset(self, offset: int) -> None:
         """Go to a position.
@@ -204,6 +217,7 @@ class BaseEngine(ABC):
             )
         self.offset = read_integer("offset", offset, 0, MAX_WORD)
         self._restart(keep_position=False)
+        self._note_setting(Setting.OFFSET, self.offset)
 
     def set_ordering(self, ordering: Ordering) -> None:
         """Put the sub-sequences together in another order.
@@ -223,6 +237,7 @@ class BaseEngine(ABC):
         if ordering != self.ordering:
             self.ordering = Ordering(ordering)
             self._restart(keep_position=True)
+            self._note_setting(Setting.ORDERING, int(self.ordering))
 
     def set_dimensions(self, dimensions: int) -> None:
         """Set the number of dimensions of a quasi-random generator.
@@ -239,6 +254,7 @@ class BaseEngine(ABC):
             )
         self.dimensions = read_integer("dimensions", dimensions, 1, MAX_DIMENSIONS)
         self._restart(keep_position=True)
+        self._note_setting(Setting.DIMENSIONS, self.dimensions)
 
     def check(self, request: Request) -> None:
         """Refuse requests that the generator does not serve.
@@ -270,27 +286,92 @@ class BaseEngine(ABC):
                 detail="expected a multiple of the number of dimensions",
             )
 
+    def needs_pairs(self, request: Request) -> bool:
+        """Whether only even numbers are made of what is asked for."""
+        is_normal = request.distribution in {Distribution.NORMAL, Distribution.LOGNORMAL}
+        return self.rules.pairs_normals and is_normal
+
+    # ----------------------------------------------------------------------------- the state
+
+    def _note_setting(self, setting: Setting, value: int) -> None:
+        # Generators without an offset begin again with whatever they are told.
+        restarts = setting is Setting.OFFSET or not self.rules.has_offset
+        self.history.tell(setting, value, restarts=restarts)
+
+    def _note_numbers(self, request: Request, size: int) -> None:
+        if size % 2 and self.needs_pairs(request):
+            size += 1
+        self.history.ask(request, size)
+
     def _state(self, position: tuple[int, ...], memory: bytes = b"") -> EngineState:
         """Return a state with the settings of this engine."""
         return EngineState(
-            self.kind, self.ordering, self.seed, self.offset, self.dimensions, position, memory
+            self.kind,
+            self.ordering,
+            self.seed,
+            self.offset,
+            self.dimensions,
+            position,
+            memory,
+            self.history.words if self.has_history else None,
         )
 
-    def _take_settings(self, state: EngineState) -> None:
-        """Take the settings of a state."""
+    def _check_kind(self, state: EngineState) -> None:
         if state.kind != self.kind:
             raise ArgumentError(
                 f"the state is one of the generator {RULES[state.kind].name}",
                 detail=f"expected one of {self.rules.name}",
             )
+
+    def _take_settings(self, state: EngineState) -> None:
+        """Take the settings of a state."""
+        self._check_kind(state)
         self.ordering, self.seed = state.ordering, state.seed
         self.offset, self.dimensions = state.offset, state.dimensions
+        self.history = History(state.history)
+
+    def repeat(self, history: Words) -> None:
+        """Do what another engine did; its numbers are dropped."""
+        tell = {
+            Setting.SEED: self.set_seed,
+            Setting.OFFSET: self.set_offset,
+            Setting.ORDERING: lambda value: self.set_ordering(Ordering(value)),
+            Setting.DIMENSIONS: self.set_dimensions,
+        }
+        replay(history, lambda setting, value: tell[setting](value), self._drop)
+
+    def _drop(self, request: Request, size: int) -> None:
+        """Generate numbers that nobody wants."""
+        step = _REPLAY_SIZE - _REPLAY_SIZE % self.dimensions
+        numbers = self._scratch(min(size, step), request.dtype)
+        for begin in range(0, size, step):
+            self.fill(request, numbers[: min(step, size - begin)])  # type: ignore[arg-type]
+
+    def _scratch(self, size: int, dtype: str) -> AnyArray:
+        """Return an array that :meth:`fill` can write to."""
+        return np.empty(size, dtype)
 
 
-def _restore(cls: type[BaseEngine], kind: Kind, state: EngineState) -> BaseEngine:
-    """Return a generator that goes on from a state."""
-    engine = cls(kind)
-    engine.set_state(state)
+def restore(state: EngineState) -> Engine:
+    """Return a generator of the current back end that goes on from a state of any back end.
+
+    Raises
+    ------
+    ArgumentError
+        If the state is one of the other back end, and does not tell how it came about.
+    """
+    engine = make_engine(state.kind)
+    # Only engines of the CPU have positions.
+    if bool(state.position) == engine.fills_host_memory:
+        engine.set_state(state)
+    elif state.history is not None:
+        engine.repeat(state.history)
+    else:
+        raise ArgumentError(
+            f"the state of a generator {RULES[state.kind].name} comes from another back end",
+            detail="it does not tell how it came about",
+            help="let it go on where it is from, or begin anew with its seed and an offset",
+        )
     return engine
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pygpulib.core.array import ndarray
 from pygpulib.core.creation import device_array
 from pygpulib.core.interop import as_cuda_array, is_cuda_array
+from pygpulib.core.ordering import hand_back
 from pygpulib.core.stream import stream_handle
 from pygpulib.errors import ArgumentError, ArgumentTypeError, DTypeError, counted
 from pygpulib.rand.request import read_integer
@@ -29,7 +30,13 @@ _ACCEPTED = {
 }
 
 
-def fill_array(engine: Engine, request: Request, out: object, stream: StreamLike = 0) -> None:
+def fill_array(
+    engine: Engine,
+    request: Request,
+    out: object,
+    stream: StreamLike = 0,
+    size: int | None = None,
+) -> None:
     """Write an engine's next numbers to an array, in the order of its indices.
 
     Parameters
@@ -40,9 +47,12 @@ def fill_array(engine: Engine, request: Request, out: object, stream: StreamLike
         What is asked for.
     out : array
         An array of NumPy, of this package, or of a library that speaks the CUDA array interface;
-        of any shape and strides, and of the request's dtype or its signed twin.
+        of any shape and strides, and of the request's dtype or its signed twin. An array of the
+        host is filled when the function returns.
     stream : Stream or 0
         Where the work is queued.
+    size : int, optional
+        Only so many elements, the first ones; default: all.
 
     Raises
     ------
@@ -51,7 +61,7 @@ def fill_array(engine: Engine, request: Request, out: object, stream: StreamLike
     DTypeError
         If its dtype is another.
     ArgumentError
-        If it is read-only. In all these cases nothing was generated.
+        If it is read-only, or has fewer elements. In all these cases nothing was generated.
     """
     array = read_array(out)
     if array.dtype not in _ACCEPTED[request.dtype]:
@@ -59,69 +69,41 @@ def fill_array(engine: Engine, request: Request, out: object, stream: StreamLike
             f"the array for {request.distribution.value} random numbers holds {array.dtype}",
             detail=f"expected {' or '.join(map(str, _ACCEPTED[request.dtype]))}",
         )
-    if not array.size:
+    count = array.size if size is None else _read_count(size, array.size)
+    if not count:
         return
     queue = stream_handle(stream)
+    target: AnyArray = array
     if engine.fills_host_memory and isinstance(array, ndarray) and array.host_view is not None:
-        array = array.host_view
-    if isinstance(array, np.ndarray) == engine.fills_host_memory and _is_plain(array):
-        with engine.lock:
-            engine.fill(request, array.reshape(-1), queue)
-        return
-    if engine.fills_host_memory:
-        numbers: AnyArray = np.empty(array.size, array.dtype)
+        target = array.host_view
+    is_direct = isinstance(target, np.ndarray) == engine.fills_host_memory and _is_plain(target)
+    if is_direct:
+        numbers = _flatten(target, count)
+    elif engine.fills_host_memory:
+        numbers = np.empty(count, array.dtype)
     else:
-        numbers = device_array(array.size, array.dtype, stream=stream)
+        numbers = device_array(count, array.dtype, stream=stream)
     with engine.lock:
         engine.fill(request, numbers, queue)
-    _copy(array, numbers.reshape(array.shape), stream)
+    if not is_direct:
+        _copy_first(target, numbers, queue)
+    if array is not out:
+        hand_back([out], [array], queue)
 
 
-def fill_first(
-    engine: Engine, request: Request, out: object, size: int | None, stream: StreamLike = 0
-) -> None:
-    """Write an engine's next numbers to the first elements of an array, in the order of indices.
-
-    Parameters
-    ----------
-    engine, request, out, stream
-        See :func:`fill_array`.
-    size : int or None
-        How many elements; None: all.
-
-    Raises
-    ------
-    ArgumentError
-        If the array has fewer elements.
-    """
-    if size is None:
-        fill_array(engine, request, out, stream)
-        return
-    array = read_array(out)
+def _read_count(size: object, most: int) -> int:
     count = read_integer("size", size, 0, 2**63 - 1)
-    if count > array.size:
+    if count > most:
         raise ArgumentError(
-            f"an array of {counted(array.size, 'element')} cannot hold "
-            f"{counted(count, 'random number')}"
+            f"an array of {counted(most, 'element')} cannot hold {counted(count, 'random number')}"
         )
-    if count == array.size:
-        fill_array(engine, request, array, stream)
-    elif array.ndim == 1:
-        fill_array(engine, request, array[:count], stream)
-    elif array.flags.c_contiguous:
-        fill_array(engine, request, array.reshape(-1)[:count], stream)
-    else:
-        _fill_part(engine, request, array, count, stream)
+    return count
 
 
-def _fill_part(
-    engine: Engine, request: Request, array: AnyArray, count: int, stream: StreamLike
-) -> None:
-    """Fill the first elements of an array of any layout, which needs all of them at hand."""
-    host = array if isinstance(array, np.ndarray) else array.copy_to_host(stream=stream)
-    whole = np.array(host, order="C")
-    fill_array(engine, request, whole.reshape(-1)[:count], stream)
-    _copy(array, whole, stream)
+def _flatten(array: AnyArray, count: int) -> AnyArray:
+    """Return the first elements of a contiguous array, with one axis."""
+    flat = array.reshape(-1)
+    return flat if count == flat.size else flat[:count]  # type: ignore[return-value]
 
 
 def read_array(out: object) -> AnyArray:
@@ -139,10 +121,11 @@ def read_array(out: object) -> AnyArray:
             raise ArgumentError("the array for random numbers is read-only")
         # Matrices keep two axes whatever their shape is asked to be.
         return np.asarray(out)
-    if isinstance(out, ndarray):
-        return out
-    if is_cuda_array(out):
-        return as_cuda_array(out)
+    if isinstance(out, ndarray) or is_cuda_array(out):
+        array = out if isinstance(out, ndarray) else as_cuda_array(out)
+        if array.buffer.is_readonly:
+            raise ArgumentError("the array for random numbers is read-only")
+        return array
     raise ArgumentTypeError(
         f"random numbers were to be written to a {type(out).__name__}", detail="expected an array"
     )
@@ -155,13 +138,26 @@ def _is_plain(array: AnyArray) -> bool:
     return not isinstance(array, np.ndarray) or array.flags.aligned
 
 
-def _copy(target: AnyArray, source: Any, stream: StreamLike) -> None:  # noqa: ANN401
-    if isinstance(source, np.ndarray):
-        if isinstance(target, np.ndarray):
-            target[...] = source
-        else:
-            target.copy_to_device(source, stream=stream)
-    elif isinstance(target, np.ndarray):
-        target[...] = source.copy_to_host(stream=stream)
+def _copy_first(target: AnyArray, numbers: AnyArray, queue: int) -> None:
+    """Copy numbers to the first elements of an array of any layout."""
+    if numbers.size == target.size:
+        _copy(target, numbers.reshape(target.shape), queue)
+        return
+    inner = target.size // target.shape[0]
+    whole, rest = divmod(numbers.size, inner)
+    begin = whole * inner
+    if whole:
+        _copy_first(target[:whole], numbers[:begin], queue)  # type: ignore[arg-type]
+    if rest:
+        _copy_first(target[whole], numbers[begin:], queue)  # type: ignore[arg-type]
+
+
+def _copy(target: AnyArray, source: AnyArray, queue: int) -> None:
+    if not isinstance(target, np.ndarray):
+        target.copy_to_device(source, queue)
+    elif isinstance(source, np.ndarray):
+        target[...] = source
     else:
-        target.copy_to_device(source, stream=stream)
+        source.copy_to_host(target, queue)
+        if queue:
+            source.buffer.driver.synchronize_stream(queue)

@@ -3,24 +3,39 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
 
+from pygpulib._record import replace
 from pygpulib.core.creation import device_array, to_device
 from pygpulib.core.device import get_device, use_driver
 from pygpulib.core.driver_cpu import CpuDriver
 from pygpulib.core.stream import create_stream
 from pygpulib.errors import ArgumentError, DeviceMismatchError, LibraryError
-from pygpulib.rand import PRNG, Sobol, cuda, qmc, uniform
+from pygpulib.rand import (
+    PRNG,
+    Sobol,
+    cuda,
+    history,
+    lognormal,
+    normal,
+    poisson,
+    qmc,
+    quasi,
+    uniform,
+)
 from pygpulib.rand.compiling import kernel
 from pygpulib.rand.cpu import create as create_on_cpu
 from pygpulib.rand.cuda import create
-from pygpulib.rand.engine import make_engine
+from pygpulib.rand.engine import make_engine, restore
 from pygpulib.rand.kinds import RULES, Kind, Ordering
 from pygpulib.rand.request import Distribution, make_request
+from tests.fakecuda.client import Client
+from tests.fakecuda.foreign import InterfaceArray, Library
 from tests.helpers.curand_fake import replace_curand
 
 QUICK = [kind for kind in Kind if kind not in {Kind.MT19937, Kind.MRG32K3A}]
@@ -110,20 +125,34 @@ def test_a_state_is_gone_on_from(curand, kind):
 
 
 def test_notes_for_the_state_do_not_grow_without_end(curand, monkeypatch):
-    monkeypatch.setattr(cuda, "_MAX_EVENTS", 6)
+    monkeypatch.setattr(history, "MAX_EVENTS", 6)
+    monkeypatch.setattr(cuda, "MAX_EVENTS", 6)
     engine = create(Kind.XORWOW)
-    for seed in range(20):
+    engine.set_offset(3)
+    for seed in range(1, 20):
         engine.set_seed(seed)
-    assert len(engine.get_state().position) <= 3 * 6
+    assert len(engine.get_state().history) <= 3 * 6
+    other = create(Kind.XORWOW)
+    other.set_state(engine.get_state())
+    assert (other.seed, other.offset) == (19, 3)
     for _ in range(10):
         draw(engine, UNIFORM, 2)
         draw(engine, NORMAL, 2)
     with pytest.raises(ArgumentError, match="XORWOW is not known any more\nby turns, more than 6"):
         engine.get_state()
     engine.set_offset(3)
-    other = create(Kind.XORWOW)
     other.set_state(engine.get_state())
-    assert other.seed == 19
+    assert np.array_equal(draw(other, UNIFORM, 5), draw(engine, UNIFORM, 5))
+
+
+def test_a_new_seed_starts_generators_without_an_offset_anew(curand, monkeypatch):
+    monkeypatch.setattr(history, "MAX_EVENTS", 6)
+    engine, other = create(Kind.MTGP32), create(Kind.MTGP32)
+    for _ in range(10):
+        draw(engine, UNIFORM, 2)
+        draw(engine, UNIFORM_DOUBLE, 2)
+    engine.set_seed(5)
+    other.set_state(engine.get_state())
     assert np.array_equal(draw(other, UNIFORM, 5), draw(engine, UNIFORM, 5))
 
 
@@ -155,7 +184,7 @@ def test_an_offset_forgets_what_was_generated(curand):
     engine.set_seed(3)
     draw(engine, UNIFORM, 100)
     engine.set_offset(7)
-    assert len(engine.get_state().position) == 6
+    assert len(engine.get_state().history) == 6
     other = create(Kind.XORWOW)
     other.set_state(engine.get_state())
     assert np.array_equal(draw(other, UNIFORM, 5), draw(engine, UNIFORM, 5))
@@ -166,6 +195,48 @@ def test_a_state_of_the_cpu_is_refused(curand):
     draw(state, UNIFORM, 3)
     with pytest.raises(ArgumentError, match="comes from another back end"):
         create(Kind.XORWOW).set_state(state.get_state())
+
+
+@pytest.mark.parametrize("kind", [*QUICK, Kind.MRG32K3A])
+def test_a_state_is_gone_on_from_on_the_cpu(curand, kind):
+    engine = create(kind)
+    if RULES[kind].is_quasi:
+        engine.set_dimensions(3)
+    else:
+        engine.set_ordering(Ordering.PSEUDO_LEGACY)
+        engine.set_seed(11)
+    if RULES[kind].has_offset:
+        engine.set_offset(70_001)
+    for request, size in zip(EVERYTHING, (6, 9, 3, 12, 15, 3), strict=True):
+        draw(engine, request, size)
+    if not RULES[kind].is_quasi:
+        draw(engine, NORMAL, 5)
+        engine.set_seed(12)
+        draw(engine, NORMAL, 7)
+    state = pickle.dumps(engine)
+    with use_driver(cpu_driver()):
+        other = pickle.loads(state)
+        assert other.fills_host_memory
+        again = pickle.dumps(other) if other.has_history else None
+    expected = [draw(engine, request, 9) for request in EVERYTHING]
+    for request, numbers in zip(EVERYTHING, expected, strict=True):
+        assert_same(draw(other, request, 9), numbers)
+    if again:
+        back = pickle.loads(again)
+        assert not back.fills_host_memory
+        for request, numbers in zip(EVERYTHING, expected, strict=True):
+            assert_same(draw(back, request, 9), numbers)
+
+
+def test_a_state_that_does_not_tell_how_it_came_about_stays_where_it_is(curand):
+    with use_driver(cpu_driver()):
+        engine = create_on_cpu(Kind.SOBOL32)
+        draw(engine, UNIFORM, 3)
+    state = replace(engine.get_state(), history=None)
+    with pytest.raises(
+        ArgumentError, match="Sobol32 comes from another back end\nit does not tell"
+    ):
+        restore(state)
 
 
 def test_a_state_of_another_generator_is_refused(curand):
@@ -181,6 +252,27 @@ def test_a_stream_is_told_once_and_left_for_another(curand):
     numbers = [draw(engine, UNIFORM, 4, stream) for stream in (first, first, second)]
     assert curand.streams == [first.handle, second.handle]
     assert np.array_equal(np.concatenate(numbers), expected)
+
+
+def test_arrays_of_other_libraries_are_filled_after_their_work_and_before_it_goes_on(curand):
+    device_array(1, np.float32)  # opens the device
+    library = Library(Client())
+    array = InterfaceArray(library, (40,), np.float32)
+    stream = create_stream()
+    engine = create_on_cpu(Kind.XORWOW)
+    for stream in (None, create_stream()):
+        generator = PRNG(PRNG.XORWOW, stream=stream)
+        for size in (40, 7):
+            library.fill(array, 0)
+            generator.uniform(array, size)
+            # On a stream of its own, which waits for no other by itself.
+            found = library.read(array)
+            assert np.array_equal(found[:size], draw(engine, UNIFORM, size))
+            assert not found[size:].any()
+        engine.set_offset(0)
+    gc.collect()
+    array.free()
+    library.close()
 
 
 @pytest.mark.fake_gpus(device_count=2)
@@ -246,6 +338,36 @@ def test_functions_have_a_generator_for_each_device(curand):
     numbers = np.concatenate([first, second.copy_to_host()])
     assert len(np.unique(numbers)) == 10
     assert ((numbers > 0) & (numbers <= 1)).all()
+
+
+def test_functions_have_a_generator_for_each_stream(curand):
+    first, second = create_stream(), create_stream()
+    handles = [first.handle, second.handle]
+    parts = [
+        call(7, device=True, stream=stream)
+        for call in (uniform, partial(normal, 0, 1), partial(lognormal, 0, 1))
+        for stream in (first, second, first, 0)
+    ]
+    counts = [poisson(1e5, 7, device=True, stream=stream) for stream in (first, second)]
+    # No generator has changed its stream, for which it would have to wait for all others.
+    assert curand.streams == handles
+    numbers = np.concatenate([part.copy_to_host() for part in parts])
+    assert len(np.unique(numbers)) == numbers.size
+    assert not np.array_equal(counts[0].copy_to_host(), counts[1].copy_to_host())
+    points = [quasi(3, device=True, stream=first) for _ in range(2)]
+    expected = draw(create_on_cpu(Kind.SOBOL32), make_request(Distribution.RAW, "uint32"), 6)
+    assert np.array_equal(np.concatenate([each.copy_to_host() for each in points]), expected)
+
+
+def test_the_generators_of_a_stream_end_with_it(curand, monkeypatch):
+    gone = []
+    monkeypatch.setattr(curand, "curandDestroyGenerator", gone.append)
+    stream = create_stream()
+    uniform(4, stream=stream)
+    uniform(4)
+    del stream
+    gc.collect()
+    assert len(gone) == 1
 
 
 def test_sobol_points_are_those_of_the_cpu(curand, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from contextlib import contextmanager
 from functools import cache
 
@@ -147,12 +148,17 @@ def test_arrays_of_the_host_are_filled_and_shuffled_too(on_cpu):
     assert np.array_equal(array, rand.default_rng(1).permutation(10).copy_to_host())
 
 
-def test_a_state_of_philox_goes_on_on_the_other_back_end(on_cpu):
-    rng = rand.default_rng(4)
+@pytest.mark.parametrize("kind", [rand.Philox4x3210, rand.XORWOW, rand.MRG32k3a])
+def test_a_generator_goes_on_on_the_other_back_end(on_cpu, kind):
+    rng = rand.Generator(kind(4)).spawn(1)[0]
     rng.random(5)
-    state = rng.get_state()
+    rng.integers(1000, size=3)
+    pickled = pickle.dumps(rng)
     expected = rng.random(6).copy_to_host()
     with on_cpu():
-        other = rand.default_rng(0)
-        other.set_state(state)
+        other = pickle.loads(pickled)
         assert np.array_equal(other.random(6).copy_to_host(), expected)
+        state = other.get_state()
+        following = other.random(6).copy_to_host()
+    rng.set_state(state)
+    assert np.array_equal(rng.random(6).copy_to_host(), following)
