@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pygpulib._bindings.cublas import OPERATIONS, POINTER_MODE_HOST
+from pygpulib.blas.cuda_functions import call_sized
 from pygpulib.blas.cuda_numbers import convert, is_zero, place_numbers, read_number, send
 from pygpulib.blas.layout import find_columns
 from pygpulib.blas.lists_cuda import ListProduct
@@ -220,8 +221,8 @@ class CudaBatched:
         values = [each.address if isinstance(each, ndarray) else each for each in arguments]
         with self._engine.handle(stream) as handle:
             handle.use_numbers(mode)
-            function = getattr(handle.library, f"cublas{LETTERS[dtype.name]}{name}")
-            function(handle.pointer, *values)
+            exported = f"cublas{LETTERS[dtype.name]}{name}"
+            call_sized(handle.library, exported, handle.pointer, *values)
 
     def _call_with_host_info(
         self,

@@ -11,7 +11,13 @@ import numpy as np
 
 from pygpulib.blas import cuda_functions, mixed_cuda
 from pygpulib.blas.batched_cuda import CudaBatched
-from pygpulib.blas.cuda_functions import ENUMS, WITHOUT_LONG, function_name
+from pygpulib.blas.cuda_functions import (
+    ENUMS,
+    LARGEST_INT,
+    WITHOUT_LONG,
+    function_name,
+    too_large,
+)
 from pygpulib.blas.cuda_handles import Handle
 from pygpulib.blas.cuda_kernels import Kernels
 from pygpulib.blas.cuda_numbers import convert, place_numbers, read_number, send
@@ -22,7 +28,7 @@ from pygpulib.core.array import ndarray
 from pygpulib.core.creation import device_array, device_array_like
 from pygpulib.core.device import selected_ordinal
 from pygpulib.core.ordering import order_after
-from pygpulib.errors import ArgumentError, DeviceMismatchError
+from pygpulib.errors import DeviceMismatchError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -32,8 +38,6 @@ if TYPE_CHECKING:
     from pygpulib.core.driver import Driver, HostArray
     from pygpulib.core.driver_cuda import CudaDriver
     from pygpulib.core.layout import Shape
-
-_LARGEST_INT = 2**31 - 1
 
 
 class CudaEngine:
@@ -210,12 +214,9 @@ class CudaEngine:
 
     def run(self, routine: Routine, letter: str, values: dict[str, Any], stream: int) -> Any:  # noqa: ANN401
         """Queue a routine; one that returns a number is waited for."""
-        is_long = any(abs(value) > _LARGEST_INT for value in _integers(routine, values))
+        is_long = any(abs(value) > LARGEST_INT for value in _integers(routine, values))
         if is_long and routine.name in WITHOUT_LONG:
-            raise ArgumentError(
-                f"{routine.name}: the arrays are too large for cuBLAS",
-                detail=f"sizes and distances go up to {_LARGEST_INT}",
-            )
+            raise too_large(routine.name)
         names = [name for name in (*NUMBERS, "param") if name in routine.native]
         numbers = place_numbers([values[name] for name in names], stream)
         places = dict(zip(names, numbers.addresses, strict=True))

@@ -15,7 +15,7 @@ from pygpulib._bindings.cublas import (
 )
 from pygpulib._bindings.library import Function
 from pygpulib.blas.routines import DTYPES, FLAGS, MIXED_ROUTINES, NUMBERS, ROUTINES
-from pygpulib.errors import LibraryError
+from pygpulib.errors import ArgumentError, LibraryError
 
 if TYPE_CHECKING:
     from pygpulib._bindings.library import Library
@@ -30,6 +30,9 @@ ENUMS: dict[str, dict[str, int]] = {
     "diag": DIAGONALS,
 }
 """The numbers of letters."""
+
+LARGEST_INT = 2**31 - 1
+"""The largest size or distance that functions without a variant for long sizes take."""
 
 # These have no variant for long sizes.
 WITHOUT_LONG = frozenset(["tpttr", "trttp"])
@@ -59,33 +62,74 @@ def _describe(routine: Routine, is_long: bool) -> Function:
     return Function(f"do {routine.name}", tuple(types))
 
 
-# Arguments: h for the handle, i for an int or a letter, p for an address, l for a long long.
-_BATCHED = {
-    "gemmBatched": "hiiiiippipippii",
-    "gemmStridedBatched": "hiiiiippilpilppili",
-    "getrfBatched": "hipippi",
-    "getrsBatched": "hiiipippipi",
-    "getriBatched": "hipippipi",
-    "geqrfBatched": "hiipippi",
-    "gelsBatched": "hiiiipipippi",
+# Arguments: h for the handle, i for a letter or a kind, n for a size or distance, p for an address,
+# l for a long long. `{}` stands for the letter of a dtype.
+_MANY = {
+    "cublas{}gemmBatched": "hiinnnppnpnppnn",
+    "cublas{}gemmStridedBatched": "hiinnnppnlpnlppnln",
+    "cublas{}getrfBatched": "hnpnppn",
+    "cublas{}getrsBatched": "hinnpnppnpn",
+    "cublas{}getriBatched": "hnpnppnpn",
+    "cublas{}geqrfBatched": "hnnpnppn",
+    "cublas{}gelsBatched": "hinnnpnpnppn",
+    "cublasGemmEx": "hiinnnppinpinppinii",
+    "cublasGemmStridedBatchedEx": "hiinnnppinlpinlppinlnii",
 }
-_MIXED = {
-    "GemmEx": "hiiiiippiipiippiiii",
-    "GemmStridedBatchedEx": "hiiiiippiilpiilppiiliii",
-}
-_TYPES: dict[str, Any] = {"h": c_void_p, "i": c_int, "p": c_void_p, "l": c_int64}
+_WITH_LONG = ("gemm", "Gemm")
+_TYPES: dict[str, Any] = {"h": c_void_p, "i": c_int, "n": c_int, "p": c_void_p, "l": c_int64}
+_LONG_TYPES = _TYPES | {"n": c_int64}
+
+
+@cache
+def _codes() -> dict[str, str]:
+    """Return the arguments of the functions for many matrices, by their exported names."""
+    return {
+        name.format(letter): codes
+        for name, codes in _MANY.items()
+        for letter in (DTYPES if "{}" in name else ("",))
+    }
+
+
+def _has_long(name: str) -> bool:
+    return any(word in name for word in _WITH_LONG)
 
 
 def batched_functions() -> dict[str, Function]:
-    """Return the routines for stacks of matrices under their exported names."""
-    table = {
-        f"cublas{letter}{name}": Function(f"do {name}", tuple([_TYPES[code] for code in codes]))
-        for name, codes in _BATCHED.items()
-        for letter in DTYPES
-    }
-    for name, codes in _MIXED.items():
-        table[f"cublas{name}"] = Function(f"do {name}", tuple([_TYPES[code] for code in codes]))
+    """Return the routines for many matrices, and mixed precision, under their exported names."""
+    table = {}
+    for name, codes in _codes().items():
+        action = f"do {name.removeprefix('cublas')}"
+        table[name] = Function(action, tuple([_TYPES[code] for code in codes]))
+        if _has_long(name):
+            types = tuple([_LONG_TYPES[code] for code in codes])
+            table[f"{name}_64"] = Function(action, types)
     return table
+
+
+def call_sized(library: Library, name: str, handle: object, *arguments: Any) -> None:  # noqa: ANN401
+    """Call a function for many matrices, its variant for long sizes if need be.
+
+    Raises
+    ------
+    ArgumentError
+        If sizes need a variant that there is none of.
+    """
+    codes = _codes()[name]
+    is_long = any(
+        code == "n" and abs(value) > LARGEST_INT
+        for code, value in zip(codes[1:], arguments, strict=True)
+    )
+    if is_long and not _has_long(name):
+        raise too_large(name.removeprefix("cublas"))
+    getattr(library, f"{name}_64" if is_long else name)(handle, *arguments)
+
+
+def too_large(routine: str) -> ArgumentError:
+    """Return the error for sizes that cuBLAS does not take."""
+    return ArgumentError(
+        f"{routine}: the arrays are too large for cuBLAS",
+        detail=f"sizes and distances go up to {LARGEST_INT}",
+    )
 
 
 @cache

@@ -8,6 +8,7 @@ import numpy as np
 
 from pygpulib._bindings.cublas import OPERATIONS
 from pygpulib._record import record
+from pygpulib.blas.cuda_functions import call_sized
 from pygpulib.blas.cuda_numbers import is_zero, place_numbers, read_number, send
 from pygpulib.blas.layout import find_columns
 from pygpulib.blas.routines import LETTERS
@@ -83,12 +84,14 @@ class ListProduct:
         place = addresses.address
         with self._engine.handle(self._stream) as handle:
             handle.use_numbers(placed.mode)
-            call = getattr(handle.library, f"cublas{LETTERS[dtype.name]}gemmBatched")
+            name = f"cublas{LETTERS[dtype.name]}gemmBatched"
             for (operations, sizes, leading), places in self._groups.items():
                 count = len(places)
                 # Where alpha is 0, factors are not read, whatever they hold.
                 inner = 0 if is_zero(numbers[0]) else sizes[2]
-                call(
+                call_sized(
+                    handle.library,
+                    name,
                     handle.pointer,
                     *operations,
                     *sizes[:2],

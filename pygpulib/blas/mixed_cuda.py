@@ -14,6 +14,7 @@ from pygpulib._bindings.cublas import (
 )
 from pygpulib._bindings.cublaslt import EPILOGUES, REDUCE_IN_COMPUTE_TYPE, REDUCE_IN_PLACE
 from pygpulib._record import record
+from pygpulib.blas.cuda_functions import call_sized
 from pygpulib.blas.cuda_lt import Kind, Matrix, alignment_of
 from pygpulib.blas.cuda_numbers import convert, is_zero, place_numbers, read_number
 from pygpulib.blas.layout import find_columns
@@ -104,7 +105,9 @@ def _multiply(
     name = "cublasGemmStridedBatchedEx" if is_stack else "cublasGemmEx"
     with engine.handle(stream) as handle:
         handle.use_numbers(numbers.mode)
-        getattr(handle.library, name)(
+        call_sized(
+            handle.library,
+            name,
             handle.pointer,
             matrices[0].operation,
             matrices[1].operation,

@@ -111,7 +111,7 @@ class Batches(SimulatedMemory):
 
     def run_mixed(self, name: str, state: Any, *arguments: Any) -> None:
         transa, transb, m, n, k, alpha, *rest = arguments
-        if name == "cublasGemmEx":
+        if name.startswith("cublasGemmEx"):
             a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, compute, algorithm = rest
             steps, count = (0, 0, 0), 1
         else:

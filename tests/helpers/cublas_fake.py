@@ -113,9 +113,10 @@ class FakeCublas(Batches):
             for is_long in (False, True)
         }
         self._batches = {
-            f"cublas{letter}{name}": (name, letter)
+            f"cublas{letter}{name}{suffix}": (name, letter)
             for name in (*PRODUCTS, *FACTORIZATIONS)
             for letter in DTYPES
+            for suffix in ("", "_64")
         }
         self._table = {**cublas.FUNCTIONS, **routine_functions()}
 
@@ -141,7 +142,7 @@ class FakeCublas(Batches):
                     elif name in self._batches:
                         handle, *rest = arguments
                         self.run_batch(name, self._state(handle), *self._batches[name], *rest)
-                    elif name in MIXED:
+                    elif name.removesuffix("_64") in MIXED:
                         self.run_mixed(name, self._state(arguments[0]), *arguments[1:])
                     else:
                         getattr(self, OTHERS[name])(*arguments)
