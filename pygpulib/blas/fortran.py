@@ -97,7 +97,7 @@ class FortranRoutine:
 
     def __init__(self, routine: Routine, letter: str, name: str) -> None:
         self._letter = letter
-        self._routine = routine.name
+        self._routine = routine
         result: Any = None
         if routine.returns_number:
             if routine.name in _RETURNS_INDEX:
@@ -158,9 +158,7 @@ class FortranRoutine:
         try:
             self._layout.pack_into(memory, 0, *words)
         except struct.error:
-            for name in self._integers:
-                check_size(self._routine, name, values[name])
-            raise
+            return self._run_in_parts(values)
         names = self._names
         result = self._call(
             *[
@@ -169,3 +167,13 @@ class FortranRoutine:
             ]
         )
         return complex(result.real, result.imag) if self._returns_complex else result
+
+    def _run_in_parts(self, values: dict[str, Any]) -> Any:  # noqa: ANN401
+        """Do what is too large for the integers in parts, if it can be cut."""
+        from pygpulib.blas.parts import run_in_parts
+
+        result = run_in_parts(self._routine, self._letter, self, values, _LARGEST)
+        if result is NotImplemented:
+            for name in self._integers:
+                check_size(self._routine.name, name, values[name])
+        return result
