@@ -51,7 +51,7 @@ def run_script(tmp_path):
             check=False,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
         )
         return done.returncode, done.stdout, done.stderr
 

@@ -91,7 +91,7 @@ def test_threads_pass_work_on_with_events(fake_cuda):
 
     def work(number):
         if number:
-            assert recorded[number - 1].wait(timeout=20)
+            assert recorded[number - 1].wait(timeout=300)
             events[number - 1].wait(streams[number])
         kernel[1, 40, streams[number]](arrays[number], arrays[number + 1], number)
         events[number].record(streams[number])
@@ -174,7 +174,7 @@ class Meeting:
 
     def _launch(self, *arguments):
         try:
-            self.barrier.wait(timeout=20)
+            self.barrier.wait(timeout=300)
         except threading.BrokenBarrierError:
             self.broken += 1
         return 0

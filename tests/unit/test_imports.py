@@ -44,7 +44,7 @@ def imported(tmp_path, text):
     script = tmp_path / "program.py"
     script.write_text(f"{PREAMBLE}{text}\nprint(*set(sys.modules) - before)\n")
     out = subprocess.run(
-        [sys.executable, script], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, script], capture_output=True, text=True, check=True, timeout=300
     )
     names = out.stdout.split()
     return {*names, *(name.partition(".")[0] for name in names)}

@@ -55,7 +55,7 @@ for kernel in (plain, waiting):
 @pytest.mark.skipif(sys.platform != "linux", reason="needs limits of memory as Linux has them")
 def test_a_launch_without_memory_is_an_error_and_not_a_crash():
     found = subprocess.run(
-        [sys.executable, "-c", CHILD], check=False, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", CHILD], check=False, capture_output=True, text=True, timeout=300
     )
     assert found.returncode == 0, found.stderr
     message = "there is no memory left for the shared and local arrays of a block"

@@ -410,7 +410,7 @@ def test_pickled_kernels_carry_their_source(tmp_path):
         "    return kernel\n"
         "sys.stdout.buffer.write(pickle.dumps(make(5)))\n"
     )
-    made = subprocess.run([sys.executable, script], capture_output=True, check=True, timeout=60)
+    made = subprocess.run([sys.executable, script], capture_output=True, check=True, timeout=300)
     script.unlink()
     kernel = pickle.loads(made.stdout)
     out = np.zeros(1)

@@ -142,4 +142,4 @@ def test_typeof():
 def test_all_names_are_found_by_a_program_that_imports_nothing_else():
     program = "from pygpulib import cuda; [getattr(cuda, name) for name in cuda.__all__]"
     path = str(Path(cuda.__file__).parents[2])
-    subprocess.run([sys.executable, "-c", program], cwd=path, check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", program], cwd=path, check=True, timeout=300)

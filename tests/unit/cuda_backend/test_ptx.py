@@ -230,7 +230,7 @@ def test_all_intrinsics_are_selected_for_all_generations():
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=300,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert ran.returncode == 0, ran.stderr

@@ -275,7 +275,7 @@ def test_bound_methods_are_refused():
 
 def run_command(text):
     return subprocess.run(
-        [sys.executable, "-c", text], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", text], capture_output=True, text=True, check=True, timeout=300
     ).stdout
 
 

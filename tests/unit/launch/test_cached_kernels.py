@@ -227,7 +227,7 @@ def start(tmp_path, argument, **environment):
             "PYGPULIB_CACHE": "1",
             "PYGPULIB_CACHE_DIR": str(tmp_path / "cache"),
             "PYGPULIB_NUM_THREADS": "2",
-            "PYTHONPATH": os.getcwd(),
+            "PYTHONPATH": os.pathsep.join(sys.path),
             **environment,
         },
         stdout=subprocess.PIPE,
@@ -237,7 +237,7 @@ def start(tmp_path, argument, **environment):
 
 
 def finish(process):
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, err) == (0, "")
     return out.split()
 

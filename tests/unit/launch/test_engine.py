@@ -139,7 +139,7 @@ load_kernel(COUNT_TEXT)
         check=False,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert (found.returncode, found.stdout, found.stderr) == (0, "3.0\n", "")
 

@@ -13,6 +13,7 @@ BLOCKS = 300
 
 PRELUDE = f"""
 import os, signal, sys, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)  # processes in the background ignore it
 import numpy as np
 from pygpulib import cuda
 
@@ -64,7 +65,9 @@ def run(program, *, options="", extra="pass", warm=3):
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=300,
+        # With as many threads as blocks, all would have begun before the interrupt.
+        env=os.environ | {"PYGPULIB_NUM_THREADS": "2"},
     )
     assert result.stderr == ""
     assert result.returncode == 0

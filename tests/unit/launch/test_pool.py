@@ -146,7 +146,7 @@ def run_child(body):
         check=False,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert (found.returncode, found.stdout, found.stderr) == (0, "fine\n", "")
 
