@@ -43,7 +43,6 @@ EPILOGUES = {"": 1, "relu": 2, "bias": 4, "relu bias": 6, "gelu": 32, "gelu bias
 REDUCE_IN_PLACE = 1
 REDUCE_IN_COMPUTE_TYPE = 2
 COLUMN_MAJOR = 0
-ROW_MAJOR = 1
 NOT_SUPPORTED = 15
 """The status that says that there is no algorithm."""
 

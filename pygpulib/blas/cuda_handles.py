@@ -34,7 +34,9 @@ _MOST_WORKSPACES = 8
 _PERHAPS_FULL = (1, 3)
 
 
-def set_up(context: Context, create: Callable[[], object]) -> None:
+def set_up(
+    context: Context, create: Callable[[], object], statuses: tuple[int, ...] = _PERHAPS_FULL
+) -> None:
     """Make a handle of a library, which takes device memory that this package may be keeping.
 
     Parameters
@@ -43,6 +45,8 @@ def set_up(context: Context, create: Callable[[], object]) -> None:
         The device, which is current.
     create : callable
         Makes the handle.
+    statuses : tuple of int
+        Those that may say that memory is full.
 
     Raises
     ------
@@ -52,7 +56,7 @@ def set_up(context: Context, create: Callable[[], object]) -> None:
     try:
         create()
     except LibraryError as error:
-        if error.code not in _PERHAPS_FULL:
+        if error.code not in statuses:
             raise
     else:
         return

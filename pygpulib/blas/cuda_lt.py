@@ -249,9 +249,10 @@ class LightHandle:
         library.cublasLtMatrixLayoutCreate(
             ctypes.byref(layout), matrix.data_type, matrix.rows, matrix.columns, matrix.leading
         )
+        values = {"order": cublaslt.COLUMN_MAJOR}
         if count > 1:
-            values = {"batch_count": count, "batch_offset": matrix.distance}
-            _set(library.cublasLtMatrixLayoutSetAttribute, layout, LAYOUT, values)
+            values |= {"batch_count": count, "batch_offset": matrix.distance}
+        _set(library.cublasLtMatrixLayoutSetAttribute, layout, LAYOUT, values)
         return layout
 
     def _describe(self, description: ctypes.c_void_p, **values: int) -> None:

@@ -76,15 +76,32 @@ def test_the_old_output_is_not_read_where_beta_is_zero():
     assert (c == 6).all()
 
 
-def test_matrices_that_lie_anywhere_are_multiplied():
+@pytest.mark.parametrize("place", [lambda a: a, cuda.to_device], ids=["host", "device"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_matrices_that_lie_anywhere_are_multiplied(dtype, place):
     rng = np.random.default_rng(2)
-    first = [rng.random((3, 4)), np.asfortranarray(rng.random((3, 4)))]
-    second = [rng.random((4, 2)), rng.random((8, 2))[::2]]
-    outputs = [np.ones((3, 2)), np.ones((3, 2), order="F")]
-    got = blas.gemm_batched("N", "N", 2, first, second, 1, outputs)
-    assert all(one is other for one, other in zip(got, outputs, strict=True))
-    for a, b, c in zip(first, second, got, strict=True):
-        np.testing.assert_allclose(c, 2 * a @ b + 1)
+    for transa, transb in (("N", "N"), ("T", "C"), ("C", "T")):
+        first = [random(rng, (3, 4) if transa == "N" else (4, 3), dtype) for _ in range(6)]
+        second = [random(rng, (4, 2) if transb == "N" else (2, 4), dtype) for _ in range(6)]
+        first[1], second[2] = np.asfortranarray(first[1]), second[2].repeat(2, 0)[::2]
+        outputs = [np.ones((3, 2), dtype, order="FC"[i % 2]) for i in range(6)]
+        given = [[place(each) for each in one] for one in (first, second, outputs)]
+        got = blas.gemm_batched(transa, transb, 2, given[0], given[1], 1, given[2])
+        assert all(one is other for one, other in zip(got, given[2], strict=True))
+        for a, b, c in zip(first, second, got, strict=True):
+            expected = 2 * op(transa, a) @ op(transb, b) + 1
+            np.testing.assert_allclose(np.asarray(c), expected, **close(dtype))
+
+
+@pytest.mark.parametrize("place", [lambda a: a, cuda.to_device], ids=["host", "device"])
+def test_vectors_that_lie_anywhere_are_multiplied(place):
+    rng = np.random.default_rng(5)
+    a, x = ([rng.random(shape) for _ in range(4)] for shape in ((3, 5), (5,)))
+    y = [place(np.ones(3)) for _ in range(4)]
+    got = blas.gemv_batched("N", 2, [place(each) for each in a], [place(each) for each in x], 1, y)
+    for one, two, new, given in zip(a, x, got, y, strict=True):
+        assert new is given
+        np.testing.assert_allclose(np.asarray(new), 2 * one @ two + 1)
 
 
 @pytest.mark.parametrize("trans", "NTC")
