@@ -134,8 +134,7 @@ def compile(  # noqa: A001, PLR0913, PLR0917 - numba's name and options
     _check_options(flags | {"opt": opt}, unknown)
     is_debug = config.debug if debug is None else bool(debug)
     warn_of_conflicts(is_debug, {"opt": opt, "lineinfo": lineinfo})
-    advice = {"launch_bounds": launch_bounds, "opt": opt, "lineinfo": lineinfo}
-    hints = read_hints(advice, debug=is_debug)
+    hints = read_hints(flags | {"launch_bounds": launch_bounds, "opt": opt}, debug=is_debug)
     how = OfflineOptions(
         target=_target(cc, hints),
         options=CompileOptions(is_debug, bool(fastmath), cache=False, hints=hints),

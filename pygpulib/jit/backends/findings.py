@@ -112,6 +112,8 @@ class JoinedAccesses:
         How many instructions access several elements.
     alignment : int
         What launches that run this code have arguments aligned to, in bytes; 1 for all others.
+    are_apart : bool
+        Whether they have arrays that do not overlap.
     span : None
         It holds for the whole kernel.
     """
@@ -119,16 +121,18 @@ class JoinedAccesses:
     loads: int
     stores: int
     alignment: int
+    are_apart: bool
     span: Span | None = None
 
     def __str__(self) -> str:
         counts = {"load": self.loads, "store": self.stores}
         parts = [counted(number, what) for what, number in counts.items() if number]
         how = f"{' and '.join(parts)} of several elements" if parts else "accessed one by one"
+        rest = " and arrays that do not overlap" if self.are_apart else ""
         whose = (
             f"aligned to {self.alignment} bytes" if self.alignment > 1 else "that are not aligned"
         )
-        return f"neighbours: {how}, with arguments {whose}"
+        return f"neighbours: {how}, with arguments {whose}{rest}"
 
 
 Finding = MemoryAccess | LoopFinding | LaneCall | JoinedAccesses

@@ -57,15 +57,7 @@ def compile_function(
     try:
         frame, params, ops = _compile(ctx, py_func, argument_types, is_kernel)
     except RecursionError as cause:
-        inner = unwrap(py_func)
-        assert isinstance(inner, FunctionType)
-        code = inner.__code__
-        span = Span(code.co_filename, code.co_firstlineno, 0, code.co_firstlineno, 1)
-        raise UnsupportedSyntaxError(
-            f"{span}: {code.co_name}, or a function that it calls, is nested too deeply",
-            span=span,
-            help="split long expressions into statements, or write a loop",
-        ) from cause
+        raise _nested_too_deeply(py_func) from cause
     function = ir.Function(
         name=name or frame.source.name,
         params=params,
@@ -75,11 +67,24 @@ def compile_function(
         errors=tuple(ctx.errors),
         callees=_callees(ctx, ops),
         param_ranges=_extent_ranges(argument_types, iter(params)),
+        arrays=_arrays(argument_types, iter(params)),
         captured=tuple(ctx.captured),
         span=ctx.builder.span,
     )
     check_memory(function)
     return function
+
+
+def _nested_too_deeply(py_func: Callable[..., object]) -> UnsupportedSyntaxError:
+    inner = unwrap(py_func)
+    assert isinstance(inner, FunctionType)
+    code = inner.__code__
+    span = Span(code.co_filename, code.co_firstlineno, 0, code.co_firstlineno, 1)
+    return UnsupportedSyntaxError(
+        f"{span}: {code.co_name}, or a function that it calls, is nested too deeply",
+        span=span,
+        help="split long expressions into statements, or write a loop",
+    )
 
 
 def _callees(ctx: Context, ops: Sequence[ir.Op]) -> tuple[ir.Function, ...]:
@@ -122,6 +127,21 @@ def _extent_ranges(
         if isinstance(type_, types.ArrayType):
             ranges.update(dict.fromkeys(flat[1 : 1 + type_.ndim], (0, _MAX_EXTENT)))
     return ranges
+
+
+def _arrays(
+    argument_types: Iterable[types.Type], params: Iterator[ir.Value]
+) -> dict[ir.Value, tuple[int, int]]:
+    """Return dimensions and bytes of an element of the arrays, by their pointer."""
+    arrays: dict[ir.Value, tuple[int, int]] = {}
+    for type_ in argument_types:
+        if isinstance(type_, types.TupleType):
+            arrays.update(_arrays(type_.items, params))
+            continue
+        flat = [next(params) for _ in type_.flat()]
+        if isinstance(type_, types.ArrayType):
+            arrays[flat[0]] = (type_.ndim, type_.element.size_bytes)
+    return arrays
 
 
 def resolve_result_type(

@@ -345,8 +345,10 @@ class Function:
 
     ``params`` are scalars and pointers; ``body`` has no parameters of its own and ends in
     ``Return``; a kernel returns nothing. ``param_ranges`` promises that an integer parameter (the
-    extent of an array, say) lies between two numbers, both included. ``captured`` are the objects
-    whose memory the body refers to by address.
+    extent of an array, say) lies between two numbers, both included. ``arrays`` gives, by the
+    pointer, the number of dimensions and the bytes of an element of each array parameter; what it
+    has to do with memory lies in these bounds. ``captured`` are the objects whose memory the body
+    refers to by address.
     """
 
     name: str
@@ -358,4 +360,5 @@ class Function:
     callees: tuple[Function, ...] = ()
     span: Span | None = None
     param_ranges: Mapping[Value, tuple[int, int]] = field(default_factory=dict)
+    arrays: Mapping[Value, tuple[int, int]] = field(default_factory=dict)
     captured: tuple[object, ...] = ()

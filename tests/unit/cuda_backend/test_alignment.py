@@ -5,6 +5,7 @@
 import random
 import re
 import struct
+from types import FunctionType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from pygpulib import cuda, types
 from pygpulib.jit.backends.cuda import ptx_cache
 from pygpulib.jit.backends.cuda.alignment import PLAIN, choose_alignment, find_alignments
 from pygpulib.jit.backends.cuda.emit import emit_kernel
+from pygpulib.jit.backends.cuda.overlap import Place, are_apart, find_pairs
 from pygpulib.jit.backends.cuda.ptx import compile_ptx
 from pygpulib.jit.backends.cuda.target import known_target
 from pygpulib.jit.cache import DiskCache
@@ -142,7 +144,10 @@ def strided(dtype, ndim=1):
 )
 def test_which_kernels_have_variants(body, arrays, sizes):
     found = find_alignments(compile_prepared(body, arrays, arrays))
-    assert [alignment.size_bytes for alignment in found] == [*sizes, 1]
+    assert list(dict.fromkeys(alignment.size_bytes for alignment in found)) == [*sizes, 1]
+    assert [alignment.key for alignment in found if not alignment.apart] == [
+        (size, False) for size in (*sizes, 1)
+    ]
     assert found[-1] is PLAIN
 
 
@@ -156,7 +161,9 @@ def test_what_arguments_have_to_be_multiples_of():
 
     arrays = np.zeros(4, np.float32), np.zeros(4, np.float32)
     function = compile_prepared(kernel, *arrays, np.uint32(0), np.uint64(0), 1)
-    (wide, plain) = find_alignments(function)
+    apart, wide, plain = find_alignments(function)
+    assert (apart.key, wide.key) == ((8, True), (8, False))
+    assert (apart.multiples, apart.ends, apart.mask) == (wide.multiples, wide.ends, wide.mask)
     names = [param.hint for param in function.params]
     multiples = {names[position]: number for position, number in wide.multiples.items()}
     assert multiples == {"a": 8, "first": 2, "n": 2}
@@ -190,8 +197,169 @@ def test_the_first_variant_that_fits_is_chosen():
             for each in alignments
             if all(words[at] % number == 0 for at, number in each.multiples.items())
             and all(0 <= words[at] < end for at, end in each.ends.items())
+            and not each.apart
         ]
-        assert chosen == fitting[0]
+        assert chosen.key[0] == fitting[0].key[0]
+
+
+# -------------------------------------------------------------------------------------- overlap
+
+
+def words_of(array):
+    return struct.pack(f"<Q{2 * array.ndim}q", array.ctypes.data, *array.shape, *array.strides)
+
+
+def test_arrays_that_overlap_are_told_from_those_that_do_not():
+    generator = random.Random(5)
+    memory = np.zeros(4000, np.uint8)
+    answers = []
+    for _ in range(400):
+        views = []
+        for dtype in generator.sample(("i1", "f4", "c16", "S3"), 2):
+            item = np.dtype(dtype).itemsize
+            start, ndim = generator.randrange(0, 800, 16), generator.randrange(3)
+            part = memory[start : start + 48 * generator.randint(1, 8)].view(dtype)
+            part = part[:: generator.choice((1, 2, -1, -3))] if ndim else part[0:1].reshape(())
+            if ndim == 2:
+                part = part[: len(part) // 2 * 2].reshape(2, -1)[:, generator.randrange(3) :]
+            views.append((part, item))
+        (one, one_item), (other, other_item) = views
+        first = Place(0, one.ndim, one_item)
+        second = Place(1 + 2 * one.ndim, other.ndim, other_item)
+        found = are_apart(((first, second),), words_of(one) + words_of(other))
+        (low, high), (begin, end) = map(np.lib.array_utils.byte_bounds, (one, other))
+        is_empty = one.size == 0 or other.size == 0
+        assert found == (is_empty or high <= begin or end <= low)
+        answers.append(found)
+    assert 100 < sum(answers) < 300
+
+
+def test_which_arrays_matter_to_each_other():
+    def kernel(out, a, total, b, counts):
+        i = 4 * cuda.grid(1)
+        cuda.atomic.add(total, 0, 1)
+        out[i] = a[i] + a[i + 1] + b[0, 0] + b[0, 1] + counts[0][0]
+
+    single = np.zeros(4, np.float32)
+    arrays = (single, single, np.zeros(1, np.int64), np.zeros((2, 2)), (np.zeros(1),))
+    function = compile_prepared(kernel, *arrays)
+    names = [param.hint for param in function.params]
+    found = {frozenset(names[place.position] for place in pair) for pair in find_pairs(function)}
+    written, others = {"out", "total"}, {"a", "b", "counts.0"}
+    wanted = {frozenset((one, other)) for one in written for other in others}
+    assert found == wanted | {frozenset(written)}
+    assert find_pairs(compile_prepared(saxpy, single, single)) == (
+        (Place(3, 1, 4), Place(0, 1, 4)),
+    )
+
+
+def add_one(out, a):
+    i = 4 * cuda.grid(1)
+    if i + 3 < a.size:
+        for k in range(4):
+            out[i + k] = a[i + k] + 1
+
+
+def add_one_by_hand(out, a):
+    i = 4 * cuda.grid(1)
+    if i + 3 < a.size:
+        out[i] = a[i] + 1
+        out[i + 1] = a[i + 1] + 1
+        out[i + 2] = a[i + 2] + 1
+        out[i + 3] = a[i + 3] + 1
+
+
+def add_rows(out, a):
+    for row in range(a.shape[0]):
+        for k in range(4):
+            out[row, k] = a[row, k] + 1
+
+
+@pytest.mark.parametrize("body", [add_one, add_one_by_hand])
+def test_what_is_written_does_not_matter_to_other_arrays(body):
+    array, target = np.zeros(4, np.float32), known_target((8, 0))
+    function = compile_prepared(body, array, array)
+    found = {
+        each.key: joined(compile_ptx(emit_kernel(function, target, "k", alignment=each), target))
+        for each in find_alignments(function)
+    }
+    assert found[16, True] == [("ld", "4", "32"), ("st", "4", "32")]
+    assert found[16, False] == found[1, False] == []
+    text = emit_kernel(function, target, "k", alignment=find_alignments(function)[0], lineinfo=True)
+    assert joined(compile_ptx(text, target)) == found[16, True]
+
+
+@EAGER
+@pytest.mark.parametrize("body", [add_one, add_one_by_hand])
+def test_arrays_that_overlap(fake_cuda, body):
+    # One thread, whose accesses come in the order of the program.
+    kernel = cuda.jit(body)
+    host = np.arange(24, dtype=np.float32)
+    scope = SimpleNamespace(grid=lambda _: 0)
+    plain = FunctionType(body.__code__, {"cuda": scope, "range": range})
+    configured = kernel[1, 1]
+    for start in range(14):
+        device, expected = cuda.to_device(host), host.copy()
+        configured(device[start : start + 4], device[8:12])
+        plain(expected[start : start + 4], expected[8:12])
+        assert (device.copy_to_host() == expected).all(), start
+    (found,) = kernel.overloads.values()
+    assert {(16, True), (16, False), (8, True), (8, False), (1, False)} >= (
+        found.compiled._code.used().keys()
+    )
+    assert (16, True) in found.compiled._code.used()
+    assert (16, False) in found.compiled._code.used()
+
+
+@EAGER
+def test_rows_that_overlap(fake_cuda):
+    kernel = cuda.jit(add_rows)
+    host = np.arange(60, dtype=np.float32)
+    for start in range(0, 40, 2):
+        device, expected = cuda.to_device(host), host.copy()
+        kernel[1, 1](device[start : start + 16].reshape(4, 4), device[20:36].reshape(4, 4))
+        add_rows(expected[start : start + 16].reshape(4, 4), expected[20:36].reshape(4, 4))
+        assert (device.copy_to_host() == expected).all(), start
+
+
+def random_program(generator):
+    """Return the source of a kernel whose loads and stores take turns."""
+    step = generator.choice((1, 2, 4, 4, 8))
+    lines = ["def kernel(out, a, b, n):", "    for i in range(3):"]
+    for _ in range(generator.randint(1, 3)):
+        array = generator.choice(("a", "b", "out"))
+        read = f"{array}[{step} * i"
+        match generator.randrange(3):
+            case 0:
+                offset = generator.choice(("", "", " + n"))
+                for k in range(4):
+                    lines += [f"        out[{step} * i{offset} + {k}] = {read} + {k}] + {k}"]
+            case 1:
+                lines += ["        for k in range(4):"]
+                lines += [f"            out[{step} * i + k] = {read} + k] + 2 * b[k]"]
+            case _:
+                lines += [f"        x = {read}] + {read} + 1]", f"        b[{step} * i] = x"]
+                lines += [f"        y = {read} + 2] + a[{step} * i + 3]"]
+                lines += [f"        b[{step} * i + 1] = y"]
+    return "\n".join(lines)
+
+
+@EAGER
+@pytest.mark.parametrize("seed", range(4))
+def test_random_programs_on_arrays_that_overlap(fake_cuda, seed):
+    generator = random.Random(seed)
+    source, scope = random_program(generator), {}
+    exec(source, scope)
+    kernel = cuda.jit(scope["kernel"])
+    for dtype in ("float32", generator.choice(("int16", "float64", "int64", "complex64"))):
+        host = np.array([generator.randrange(3) for _ in range(160)]).astype(dtype)
+        for _ in range(6):
+            starts = [generator.choice((0, 1, 2, 4, 8, 32, 64, 96)) for _ in range(3)]
+            n = generator.randrange(5)
+            device, expected = cuda.to_device(host), host.copy()
+            kernel[1, 1](*(device[start : start + 40] for start in starts), n)
+            scope["kernel"](*(expected[start : start + 40] for start in starts), n)
+            assert (device.copy_to_host() == expected).all(), (source, dtype, starts, n)
 
 
 # ---------------------------------------------------------------------------- code and assembly
@@ -277,14 +445,14 @@ def test_addresses_that_do_not_fit_would_be_noticed():
     array = np.zeros(4, np.float32)
     function = compile_prepared(copy4, array, array)
     target = known_target((8, 0))
-    for alignment, faults in zip(find_alignments(function), (True, True, False), strict=True):
+    for alignment in find_alignments(function):
         text = emit_kernel(function, target, "k", alignment=alignment)
         memory = DeviceMemory()
         address = memory.allocate(64) + 4
         words = [address, 4, 4, address, 4, 4]
         module = parse_module(compile_ptx(text, target))
         arguments = [struct.pack("<q", word) for word in words]
-        if faults:
+        if alignment != PLAIN:
             with pytest.raises(MisalignedAddress):
                 launch(module, "k", arguments, grid=1, block=1, memory=memory)
         else:
@@ -539,9 +707,14 @@ def test_variants_that_are_the_same_program_are_loaded_once(fake_cuda):
         apart[1, 4](out, a[offset : offset + 8])
         assert out.copy_to_host().tolist() == [1 + 4 * i + 2 * offset for i in range(4)]
     (found,) = apart.overloads.values()
-    assert len(found.compiled.facts.alignments) == 2
-    bodies = {re.sub(r"\.align \d+", "", code) for code in found.compiled._code.used().values()}
-    assert len(bodies) == 1
+    used = found.compiled._code.used()
+    assert used.keys() == {(8, True), (1, False)}
+    assert len({re.sub(r"\.align \d+", "", code) for code in used.values()}) == 1
+    # Overlapping arrays get the very same program as those that lie apart.
+    apart[1, 1](a[:4], a[2:4])
+    assert used.keys() < found.compiled._code.used().keys()
+    loads = [call for call in fake_cuda.calls if call.name == "cuModuleLoadDataEx"]
+    assert len(loads) == 2
 
 
 @EAGER

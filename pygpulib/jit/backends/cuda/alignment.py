@@ -1,4 +1,4 @@
-"""What a kernel's arguments have to be multiples of, for accesses of several elements at once.
+"""What a kernel's arguments have to fulfil, for accesses of several elements at once.
 
 An instruction of a GPU accesses up to 16 bytes, at an address that is a multiple of their number.
 LLVM joins accesses to neighbours where it can prove that. Addresses in global memory are sums of
@@ -15,8 +15,9 @@ from itertools import pairwise
 from math import gcd
 from typing import TYPE_CHECKING
 
-from pygpulib._record import record
+from pygpulib._record import record, replace
 from pygpulib.core.dtypes import DType
+from pygpulib.jit.backends.cuda.overlap import Pairs, are_apart, find_pairs
 from pygpulib.jit.ir import ops as ir
 from pygpulib.jit.ir.rewrite import walk
 
@@ -48,12 +49,26 @@ class Alignment:
         products of such numbers do not overflow, which shows that indices are not negative.
     mask : int
         The bits that are zero then, of all words of the arguments as one number.
+    apart : sequence of (Place, Place)
+        Arrays that do not overlap.
     """
 
     size_bytes: int
     multiples: Mapping[int, int]
     ends: Mapping[int, int]
     mask: int
+    apart: Pairs = ()
+
+    @property
+    def key(self) -> tuple[int, bool]:
+        """What tells the variants of one kernel apart."""
+        return self.size_bytes, bool(self.apart)
+
+    def takes(self, words: bytes) -> bool:
+        """Return whether it is right for some arguments, given by their words."""
+        if int.from_bytes(words, "little") & self.mask:
+            return False
+        return not self.apart or are_apart(self.apart, words)
 
 
 PLAIN = Alignment(1, {}, {}, 0)
@@ -70,12 +85,17 @@ def choose_alignment(alignments: Sequence[Alignment], words: bytes) -> Alignment
     words : bytes
         The words of the arguments, 8 bytes each.
     """
-    if len(alignments) > 1:
-        number = int.from_bytes(words, "little")
-        for each in alignments:
-            if not number & each.mask:
-                return each
-    return PLAIN
+    return next(each for each in alignments if each.takes(words))
+
+
+def relevant_bits(alignments: Sequence[Alignment]) -> int:
+    """Return the bits of the words of arguments that the choice of a variant depends on."""
+    bits = 0
+    for each in alignments:
+        bits |= each.mask
+        for place in (place for pair in each.apart for place in pair):
+            bits |= place.mask
+    return bits
 
 
 def find_alignments(kernel: ir.Function) -> tuple[Alignment, ...]:
@@ -88,7 +108,13 @@ def find_alignments(kernel: ir.Function) -> tuple[Alignment, ...]:
     """
     groups = list(_Addresses(kernel).groups())
     sizes = {size for group in groups for size in group.sizes()}
-    found = (_variant(kernel, size, groups) for size in sorted(sizes, reverse=True))
+    if not sizes:
+        return (PLAIN,)
+    pairs = find_pairs(kernel)
+    found: list[Alignment] = []
+    for size in sorted(sizes, reverse=True):
+        variant = _variant(kernel, size, groups)
+        found += [replace(variant, apart=pairs), variant] if pairs else [variant]
     return (*found, PLAIN)
 
 

@@ -57,7 +57,7 @@ def emit_kernel(
     UnsupportedFeatureError
         If the kernel needs something that this back end does not have.
     """
-    module = Module(function, target, name)
+    module = Module(function, target, name, alignment.apart)
     functions = [_write_kernel(module, alignment)]
     functions += [write_callee(module, *entry) for entry in module.callees.values()]
     return write_module(module, functions, lineinfo=lineinfo)

@@ -21,18 +21,19 @@ if TYPE_CHECKING:
 _JOINED = re.compile(r"\b(ld|st)\.(?:global\.)?(?:nc\.)?v[248]\.")
 
 
-def explain_joining(variants: Mapping[int, str]) -> tuple[JoinedAccesses, ...]:
+def explain_joining(variants: Mapping[tuple[int, bool], str]) -> tuple[JoinedAccesses, ...]:
     """Describe which accesses to neighbours are one instruction.
 
     Parameters
     ----------
-    variants : mapping of int to str
-        The PTX of each variant, by what its arguments are aligned to in bytes.
+    variants : mapping of (int, bool) to str
+        The PTX of each variant, by what its arguments are aligned to in bytes, and whether its
+        arrays do not overlap.
     """
-    found = {size_bytes: _JOINED.findall(ptx) for size_bytes, ptx in variants.items()}
+    found = {key: _JOINED.findall(ptx) for key, ptx in variants.items()}
     return tuple(
-        JoinedAccesses(kinds.count("ld"), kinds.count("st"), size_bytes)
-        for size_bytes, kinds in sorted(found.items(), reverse=True)
+        JoinedAccesses(kinds.count("ld"), kinds.count("st"), size_bytes, are_apart)
+        for (size_bytes, are_apart), kinds in sorted(found.items(), reverse=True)
     )
 
 

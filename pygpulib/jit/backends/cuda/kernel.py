@@ -13,7 +13,7 @@ from pygpulib.core.driver import DEFAULT_STREAM
 from pygpulib.core.foreign_code import ForeignCode
 from pygpulib.core.locks import Lock
 from pygpulib.errors import LaunchError, counted
-from pygpulib.jit.backends.cuda.alignment import PLAIN, Alignment, choose_alignment
+from pygpulib.jit.backends.cuda.alignment import PLAIN, Alignment, choose_alignment, relevant_bits
 from pygpulib.jit.backends.cuda.kernel_code import KernelCode, LoadedKernel
 from pygpulib.jit.backends.cuda.launch_record import (
     LaunchRecord,
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 
 # Every pending record with prints holds a megabyte.
 _MAX_PENDING = 16
+
+# Launches of one shape whose arrays have been looked at.
+_MAX_KNOWN = 256
 
 _TYPICAL_BLOCK = (256, 1, 1)
 
@@ -268,14 +271,16 @@ class CudaKernel:
         from pygpulib.jit.backends.cuda.short_cut import make_short_cut
 
         driver = _cuda_driver()
-        alignments = self.facts.alignments
+        relevant = relevant_bits(self.facts.alignments)
         found: dict[int, LoadedKernel] = {}
 
         def find(words: bytes) -> LoadedKernel:
-            size_bytes = choose_alignment(alignments, words).size_bytes
-            loaded = found.get(size_bytes)
+            key = int.from_bytes(words, "little") & relevant if relevant else 0
+            loaded = found.get(key)
             if loaded is None:
-                loaded = found[size_bytes] = self._prepare(driver, shape, words)
+                if len(found) >= _MAX_KNOWN:
+                    found.clear()
+                loaded = found[key] = self._prepare(driver, shape, words)
             return loaded
 
         return make_short_cut(

@@ -110,14 +110,14 @@ class KernelCode:
         self._image_options = ImageOptions(has_line_info=hints.lineinfo)
         self._foreign_code = tuple(dict.fromkeys((*foreign_code, *hints.link)))
         self._use_cache = use_cache
-        self._texts: dict[tuple[CudaTarget, int], PtxCode] = {}
-        self._loaded: dict[tuple[CudaDriver, int, int], LoadedKernel] = {}
+        self._texts: dict[tuple[CudaTarget, tuple[int, bool]], PtxCode] = {}
+        self._loaded: dict[tuple[CudaDriver, int, tuple[int, bool]], LoadedKernel] = {}
         self._by_text: dict[tuple[CudaDriver, int, str], LoadedKernel] = {}
         self._lock = Lock()
 
     def ptx(self, target: CudaTarget, alignment: Alignment) -> str:
         """Return the PTX of a variant for a target, compiled if need be."""
-        key = (target, alignment.size_bytes)
+        key = (target, alignment.key)
         with self._lock:
             found = self._texts.get(key)
             if found is None:
@@ -155,7 +155,7 @@ class KernelCode:
         """
         alignment = alignment or self._newest
         ordinal = driver.current_ordinal()
-        key = (driver, ordinal, alignment.size_bytes)
+        key = (driver, ordinal, alignment.key)
         found = self._loaded.get(key)
         if found is None:
             capability = driver.device_properties(ordinal).compute_capability
@@ -185,13 +185,11 @@ class KernelCode:
         """Of each text, whether it was found in the cache on disk; None if nobody looked there."""
         return [found.was_cached for found in self._texts.values()]
 
-    def used(self) -> dict[int, str]:
-        """Return the PTX of each variant used so far, by its alignment in bytes."""
+    def used(self) -> dict[tuple[int, bool], str]:
+        """Return the PTX of each variant used so far, by `Alignment.key`."""
         newest = self._newest_target()
-        found = {
-            size: code.text for (target, size), code in self._texts.items() if target == newest
-        }
-        return found or {self._newest.size_bytes: self.assembly_text()}
+        found = {key: code.text for (target, key), code in self._texts.items() if target == newest}
+        return found or {self._newest.key: self.assembly_text()}
 
     def llvm_text(self) -> str:
         """Return the optimized LLVM IR of the newest text."""

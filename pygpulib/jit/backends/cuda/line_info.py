@@ -29,7 +29,7 @@ def write_module(module: Module, functions: list[tuple[ThreadCode, str]], *, lin
     """
     if not lineinfo:
         return module.write(functions)
-    table = _LineTable()
+    table = _LineTable(1 + len(module.scopes.nodes))
     for code, _ in functions:
         table.annotate(code)
     headers = [
@@ -42,13 +42,19 @@ def write_module(module: Module, functions: list[tuple[ThreadCode, str]], *, lin
 class _LineTable:
     """Metadata of LLVM: files, functions and places in them.
 
+    Parameters
+    ----------
+    first : int
+        The number of its first node; those before are the module's.
+
     Attributes
     ----------
     functions : dict
         The node of each function, by identity of its code.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, first: int) -> None:
+        self._first = first
         self.functions: dict[int, str] = {}
         self._nodes: dict[str, str] = {}
         self._unit = ""
@@ -74,8 +80,7 @@ class _LineTable:
         return "\n".join([*lines, *unit, f"!llvm.module.flags = !{{{flags}}}", ""])
 
     def _node(self, text: str) -> str:
-        # Number 0 is the module's.
-        return self._nodes.setdefault(text, f"!{len(self._nodes) + 1}")
+        return self._nodes.setdefault(text, f"!{self._first + len(self._nodes)}")
 
     def _file(self, filename: str) -> str:
         escaped = "".join(

@@ -21,6 +21,7 @@ def emit_load(thread: Thread, op: ir.Load) -> None:
     type_ = "i8" if held == "i1" else held
     # What lies in constant or local memory has instructions of its own.
     suffix = f", {INVARIANT}" if op.invariant else ""
+    suffix += thread.module.scopes.mark(op.pointer)
     text = thread.code.emit(f"load {type_}, {address_of(thread, op)}{suffix}")
     if held == "i1":
         text = thread.arithmetic.cast(dtypes.uint8, dtypes.bool_, 0, text)
@@ -32,7 +33,8 @@ def emit_store(thread: Thread, op: ir.Store) -> None:
     text = thread.typed(op.value)
     if op.value.type == dtypes.bool_:
         text = f"i8 {thread.cast(op.value, dtypes.uint8)}"
-    thread.code.do(f"store {text}, {address_of(thread, op)}")
+    mark = thread.module.scopes.mark(op.pointer)
+    thread.code.do(f"store {text}, {address_of(thread, op)}{mark}")
 
 
 def address_of(thread: Thread, op: ir.Load | ir.Store | ir.Atomic | ir.PointerAdd) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pygpulib.core.dtypes import DType
 from pygpulib.errors import UnsupportedFeatureError
+from pygpulib.jit.backends.cuda.overlap import Pairs, Scopes
 from pygpulib.jit.backends.cuda.spaces import GLOBAL, SHARED, find_spaces
 from pygpulib.jit.backends.messages import find_prints
 from pygpulib.jit.ir import ops as ir
@@ -97,9 +98,13 @@ class Module:
         The generation of GPUs.
     name : str
         Symbol of the kernel; other names start with it.
+    apart : sequence of (Place, Place)
+        Arrays that do not overlap.
 
     Attributes
     ----------
+    scopes : Scopes
+        What that says of accesses.
     spaces : Spaces
         How addresses look.
     has_record : bool
@@ -112,11 +117,14 @@ class Module:
         The functions that the kernel calls, and the symbol of each, by name.
     """
 
-    def __init__(self, kernel: ir.Function, target: CudaTarget, name: str) -> None:
+    def __init__(
+        self, kernel: ir.Function, target: CudaTarget, name: str, apart: Pairs = ()
+    ) -> None:
         _check_parameters(kernel)
         self.kernel = kernel
         self.target = target
         self.name = name
+        self.scopes = Scopes(kernel, apart)
         self.spaces = find_spaces(kernel)
         self.has_record = needs_record(kernel)
         self.is_cooperative = waits_for_grid(kernel)
@@ -183,6 +191,7 @@ class Module:
                 *declarations.values(),
                 *definitions,
                 "!0 = !{}",
+                *self.scopes.nodes,
                 "",
             ]
         )
