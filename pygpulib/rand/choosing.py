@@ -141,5 +141,7 @@ def _take_weighted(bits: BitGenerator, size: int, chances: NDArray[Any]) -> ndar
         )
     times = device_array(possible.size, np.float64)
     fill(bits, continuous.STANDARD_EXPONENTIAL, times, ())
-    order = np.argsort(times.copy_to_host() / chances[possible], kind="stable")
+    with np.errstate(over="ignore"):
+        ends = times.copy_to_host() / chances[possible]
+    order = np.argsort(ends, kind="stable")
     return to_device(possible[order[:size]].astype(np.int64))

@@ -27,6 +27,8 @@ from pygpulib.rand.substreams import inside_from, two_inside, words_of
 
 _PI = math.pi
 _TWO_PI = 2.0 * math.pi
+# From here on, a noncentrality has more than 53 bits before a degree of freedom.
+_ALL_NONCENTRAL = 1e18
 
 
 # --------------------------------------------------------- one uniform or normal number is enough
@@ -151,8 +153,9 @@ def _chisquare(stream: Value, df: Value) -> Value:
 @device
 def _noncentral(stream: Value, number: Value, df: Value, nonc: Value) -> Value:
     # Either a squared normal number and what is left, or a random number of degrees of freedom.
-    is_shifted = df > 1.0
-    freedom = df - 1.0
+    # Where one degree of freedom makes no difference, it is the former in any case.
+    is_shifted = df > 1.0 or nonc > _ALL_NONCENTRAL
+    freedom = df - 1.0 if df > 1.0 else df
     if not is_shifted:
         pairs, number = poisson(stream, number, 0.5 * nonc)
         freedom = df + 2.0 * float(pairs)
@@ -202,9 +205,9 @@ def _student(stream: Value, df: Value) -> Value:
 @device
 def _wald(stream: Value, mean: Value, scale: Value) -> Value:
     x, u = normal_and_uniform(stream, 0)
-    y = mean * x * x
+    y = mean * x * x / (2.0 * scale)
     # The two numbers that belong to y are mean * ratio and mean / ratio.
-    ratio = 1.0 + (y + math.sqrt(y * (4.0 * scale + y))) / (2.0 * scale)
+    ratio = 1.0 + y + math.sqrt(y * (2.0 + y))
     return mean / ratio if u * (1.0 + ratio) <= ratio else mean * ratio
 
 

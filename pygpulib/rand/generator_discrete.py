@@ -32,7 +32,9 @@ _MAX_URN = 10**9
 
 def _check_failures(n: Operand, p: Operand) -> None:
     broadcast_shape((n, p))
-    if np.any((1.0 - p) / p * (n + 10.0 * np.sqrt(n)) > MAX_MEAN):
+    with np.errstate(over="ignore", invalid="ignore"):
+        most = (1.0 - p) / p * (n + 10.0 * np.sqrt(n))
+    if not np.all(most <= MAX_MEAN):
         raise ArgumentError(
             "the arguments n and p make numbers that do not fit into 64 bits",
             detail="expected n * (1 - p) / p well below 2**63",

@@ -13,7 +13,15 @@ from pygpulib.errors import ArgumentError, ShapeError
 from pygpulib.rand import continuous
 from pygpulib.rand.drawing import Shape, fill, find_shape, read_size
 from pygpulib.rand.generator_base import DrawsNumbers
-from pygpulib.rand.operands import ANY, COUNT, NOT_NEGATIVE, PROBABILITY, Operand, read_operand
+from pygpulib.rand.operands import (
+    ANY,
+    COUNT,
+    FINITE,
+    NOT_NEGATIVE,
+    PROBABILITY,
+    Operand,
+    read_operand,
+)
 from pygpulib.rand.request import read_integer
 from pygpulib.rand.rows import (
     dirichlet_kernel,
@@ -178,7 +186,7 @@ class DrawsVectors(DrawsNumbers):
         """
         center = read_operand("mean", mean, ANY)
         _check_is_vector("mean", center)
-        matrix = read_operand("cov", cov, ANY)
+        matrix = read_operand("cov", cov, FINITE)
         if matrix.shape != (center.size, center.size):
             raise ShapeError(
                 f"the argument cov has the shape {matrix.shape}",

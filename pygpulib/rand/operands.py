@@ -42,6 +42,7 @@ MAX_MEAN = float(2**63 - 1) - np.sqrt(float(2**63 - 1)) * 10
 
 # Where NaN is allowed, as in NumPy, the results are NaN.
 ANY = Rule(lambda _: np.True_, "a number")
+FINITE = Rule(np.isfinite, "a finite number")
 NOT_NEGATIVE = Rule(lambda x: ~(x < 0), "a number that is not negative")
 POSITIVE = Rule(lambda x: ~(x <= 0), "a number above 0")
 POSITIVE_NUMBER = Rule(lambda x: x > 0, "a number above 0")

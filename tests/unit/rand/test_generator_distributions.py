@@ -9,9 +9,12 @@ import pytest
 from scipy import stats
 
 from pygpulib import rand
+from tests.helpers.sizes import scaled
 
-SIZE = 20_000
+SIZE = 8 * scaled(2500)
 LIMIT = 1e-3
+SPREAD = math.sqrt(20_000 / SIZE)
+"""How much wider moments spread than those of 20 000 numbers."""
 
 
 def draw(name, arguments, size=SIZE, seed=0, **options):
@@ -83,6 +86,24 @@ def test_angles_are_wrapped_around_the_mode():
     assert stats.kstest(concentrated, stats.norm(0.5, 1e-4).cdf).pvalue > LIMIT
     nearly_uniform = draw("vonmises", (0.0, 5e-6))
     assert stats.kstest(nearly_uniform, stats.uniform(-np.pi, 2 * np.pi).cdf).pvalue > LIMIT
+
+
+@pytest.mark.parametrize("df", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize("nonc", [1e17, 1e19, 1e21, 1e100])
+def test_noncentral_numbers_far_out_have_the_right_mean_and_variance(df, nonc):
+    numbers = rand.default_rng(8).noncentral_chisquare(df, nonc, 4000).copy_to_host()
+    scaled = (numbers - nonc) / (2.0 * np.sqrt(nonc))
+    # Where a float64 tells neighbours apart that are closer than the deviation.
+    if nonc < 1e30:
+        assert stats.kstest(scaled, "norm").pvalue > 1e-6
+    else:
+        np.testing.assert_allclose(numbers, nonc, rtol=1e-12)
+
+
+def test_wald_numbers_of_extreme_scales():
+    assert (rand.default_rng(8).wald(2.0, np.inf, 9).copy_to_host() == 2.0).all()
+    np.testing.assert_allclose(rand.default_rng(8).wald(2.0, 1e300, 9).copy_to_host(), 2.0)
+    assert np.isfinite(rand.default_rng(8).wald(5e-324, 1e308, 9).copy_to_host()).all()
 
 
 def test_beta_numbers_of_tiny_shapes_are_numbers():
@@ -248,7 +269,7 @@ def test_multinomial_vectors():
         if chance:
             assert chi_square(counts[:, column], stats.binom(60, chance)) > LIMIT
     covariance = np.cov(counts.T)
-    assert np.allclose(covariance, stats.multinomial(60, chances).cov(), atol=0.5)
+    assert np.allclose(covariance, stats.multinomial(60, chances).cov(), atol=0.5 * SPREAD)
     rows = rand.default_rng(0).multinomial([[1], [1000]], [[1.0, 0.0], [0.5, 0.5]]).copy_to_host()
     assert np.all(rows[:, 0, 1] == 0)
     assert np.all(rows.sum(axis=2) == [[1, 1], [1000, 1000]])
@@ -263,7 +284,7 @@ def test_hypergeometric_vectors(method):
         if color:
             assert chi_square(counts[:, column], stats.hypergeom(120, color, 60)) > LIMIT
     expected = stats.multivariate_hypergeom([30, 40, 50], 60).cov()
-    assert np.allclose(np.cov(counts[:, [0, 2, 3]].T), expected, atol=0.3)
+    assert np.allclose(np.cov(counts[:, [0, 2, 3]].T), expected, atol=0.3 * SPREAD)
 
 
 def test_dirichlet_vectors():
@@ -281,8 +302,8 @@ def test_dirichlet_vectors():
 def test_normal_vectors(method):
     mean, cov = np.array([1.0, -2.0, 5.0]), np.array([[2, 1, 0], [1, 2, 0.5], [0, 0.5, 1]])
     vectors = draw("multivariate_normal", (mean, cov), method=method)
-    assert np.allclose(vectors.mean(axis=0), mean, atol=0.05)
-    assert np.allclose(np.cov(vectors.T), cov, atol=0.1)
+    assert np.allclose(vectors.mean(axis=0), mean, atol=0.05 * SPREAD)
+    assert np.allclose(np.cov(vectors.T), cov, atol=0.1 * SPREAD)
     distance = np.einsum("ij,jk,ik->i", vectors - mean, np.linalg.inv(cov), vectors - mean)
     assert stats.kstest(distance, stats.chi2(3).cdf).pvalue > LIMIT
 

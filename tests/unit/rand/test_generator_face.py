@@ -12,7 +12,7 @@ import pytest
 from pygpulib import rand
 from pygpulib.core.array import ndarray
 from pygpulib.core.creation import device_array, to_device
-from pygpulib.errors import PyGpuLibError
+from pygpulib.errors import ArgumentError, PyGpuLibError
 
 
 def ours():
@@ -202,6 +202,8 @@ binomial(np.uint64(2**63), 0.5) | does not fit into 64 bits
 normal(10**400) | the argument loc is 1000
 negative_binomial(1, 0) | the argument p is 0
 negative_binomial(1e18, 1e-9) | do not fit into 64 bits
+negative_binomial(1e300, 1e-10) | do not fit into 64 bits
+negative_binomial(5, [1, 5e-324]) | do not fit into 64 bits
 triangular(1, 0, 2) | not in order
 triangular(0, 3, 2) | not in order
 triangular(0, 0, 0) | not in order
@@ -380,6 +382,13 @@ def test_whatever_is_a_number_is_taken_as_one(call, plain):
 def test_triangles_without_a_number_give_none(corners):
     assert np.isnan(ours().triangular(*corners))
     assert np.isnan(theirs().triangular(*corners))
+
+
+@pytest.mark.parametrize("method", ["svd", "eigh", "cholesky"])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_covariances_are_finite(method, value):
+    with pytest.raises(ArgumentError, match=f"cov holds {value}\nexpected a finite number"):
+        ours().multivariate_normal([0, 0], [[1, 0], [0, value]], method=method)
 
 
 class OfAnotherLibrary:

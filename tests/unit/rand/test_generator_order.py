@@ -12,9 +12,10 @@ from scipy import stats
 from pygpulib import rand
 from pygpulib.core.creation import device_array, to_device
 from pygpulib.rand import permutations
+from tests.helpers.sizes import scaled
 
 LIMIT = 1e-3
-SIZES = [0, 1, 2, 3, 5, 1023, 1024, 1025, 1030, 2048, 5003, 30_001]
+SIZES = [0, 1, 2, 3, 5, 1023, 1024, 1025, 1030, 2048, 5003, scaled(30_001)]
 
 
 @pytest.mark.parametrize("kind", [rand.Philox4x3210, rand.XORWOW])
@@ -40,7 +41,9 @@ def test_the_way_of_long_permutations_makes_all_equally_likely(monkeypatch):
     monkeypatch.setattr(permutations, "_SHORT", 1)
     monkeypatch.setattr(permutations, "_BUCKET", 2)
     rng = rand.default_rng(4)
-    counts = Counter(tuple(rng.permutation(4).copy_to_host().tolist()) for _ in range(2400))
+    counts = Counter(
+        tuple(rng.permutation(4).copy_to_host().tolist()) for _ in range(8 * scaled(300))
+    )
     assert len(counts) == 24
     assert stats.chisquare(list(counts.values())).pvalue > LIMIT
 
@@ -135,15 +138,22 @@ def test_choice_with_putting_back():
 
 @pytest.mark.parametrize("p", [None, [0.4, 0.3, 0.2, 0.1]])
 def test_choice_without_putting_back_is_one_after_the_other(p):
-    rng = rand.default_rng(3)
+    rng, repetitions = rand.default_rng(3), 8 * scaled(150)
     counts = Counter(
-        tuple(rng.choice(4, 2, replace=False, p=p).copy_to_host().tolist()) for _ in range(1200)
+        tuple(rng.choice(4, 2, replace=False, p=p).copy_to_host().tolist())
+        for _ in range(repetitions)
     )
     chances = p or [0.25] * 4
     pairs = [(i, j) for i in range(4) for j in range(4) if i != j]
-    expected = [1200 * chances[i] * chances[j] / (1 - chances[i]) for i, j in pairs]
+    expected = [repetitions * chances[i] * chances[j] / (1 - chances[i]) for i, j in pairs]
     assert set(counts) <= set(pairs)
     assert stats.chisquare([counts[pair] for pair in pairs], expected).pvalue > LIMIT
+
+
+def test_a_choice_takes_what_has_hardly_a_chance_last():
+    chosen = rand.default_rng(8).choice(3, 3, replace=False, p=[5e-324, 0.5, 0.5]).copy_to_host()
+    assert chosen[-1] == 0
+    assert sorted(chosen) == [0, 1, 2]
 
 
 def test_a_choice_of_few_of_many_repeats_none():
