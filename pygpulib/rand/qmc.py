@@ -32,8 +32,9 @@ _PRECISION = 53
 
 _GROUP = 16
 _GROUP_BITS = 4
-# Groups of points that a block computes for one dimension after the other.
+# Groups of points that a block computes for one dimension after the other, and dimensions.
 _SHARE = 64
+_COLUMNS = 64
 _MAX_BLOCKS = 4096
 
 
@@ -65,7 +66,8 @@ def _kernel(wide: bool) -> Kernel:
         begin = np.uint64(blockIdx.x) * share
         while begin < groups:
             end = min(begin + share, groups)
-            for column in range(directions.shape[0]):
+            columns = blockIdx.y * _COLUMNS
+            for column in range(columns, min(columns + _COLUMNS, directions.shape[0])):
                 dimension = np.uint64(column)
                 group = (first >> np.uint64(_GROUP_BITS)) + begin
                 index = (group << np.uint64(_GROUP_BITS)) + lane
@@ -185,7 +187,8 @@ class Sobol:
         if out.size:
             drop = max(0, self.bits - _PRECISION)
             groups = count // _GROUP + 2
-            _kernel(self.bits > 32)[min(-(-groups // _SHARE), _MAX_BLOCKS), _GROUP](
+            blocks = min(-(-groups // _SHARE), _MAX_BLOCKS), -(-self.d // _COLUMNS)
+            _kernel(self.bits > 32)[blocks, _GROUP](
                 self._directions,
                 self._shifts,
                 out,

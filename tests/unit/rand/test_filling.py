@@ -11,6 +11,7 @@ from pygpulib.rand.engine import make_engine
 from pygpulib.rand.filling import fill_array
 from pygpulib.rand.kinds import Kind
 from pygpulib.rand.request import Distribution, make_request
+from tests.helpers.curand_host import HostGenerator
 
 UNIFORM = make_request(Distribution.UNIFORM, "float32")
 KINDS = [Kind.XORWOW, Kind.PHILOX4_32_10]
@@ -37,9 +38,7 @@ LAYOUTS = {
 
 
 def expected_of(kind, count):
-    out = np.zeros(count, np.float32)
-    make_engine(kind).fill(UNIFORM, out)
-    return out
+    return HostGenerator(kind).generate(UNIFORM, count)
 
 
 @pytest.mark.filterwarnings("ignore:the matrix subclass")

@@ -10,15 +10,16 @@ from scipy.stats import kstest, qmc
 
 from pygpulib.errors import ArgumentError, ArgumentTypeError, ShapeError
 from pygpulib.rand import Philox4x3210, Sobol
+from tests.helpers.sizes import scaled
 
 
 @pytest.mark.filterwarnings("ignore:The balance properties")
 @pytest.mark.parametrize("bits", [20, 30, 32, 33, 53, 64])
-@pytest.mark.parametrize("d", [1, 2, 19, 300])
+@pytest.mark.parametrize("d", [1, 2, 19, scaled(300)])
 def test_plain_points_are_those_of_scipy(d, bits):
     ours = Sobol(d, scramble=False, bits=bits)
     theirs = qmc.Sobol(d, scramble=False, bits=bits)
-    for n in (1, 0, 3, 16, 15, 1000, 17, 5000):
+    for n in (1, 0, 3, 16, 15, scaled(1000), 17, scaled(5000)):
         assert np.array_equal(ours.random(n), theirs.random(n))
     assert ours.num_generated == theirs.num_generated
 
@@ -72,7 +73,7 @@ def test_scrambled_points_are_as_even_as_those_of_scipy():
 
 
 def test_a_scrambled_point_is_uniform():
-    firsts = np.concatenate([Sobol(50, seed=seed).random(1)[0] for seed in range(40)])
+    firsts = np.concatenate([Sobol(50, seed=seed).random(1)[0] for seed in range(4 * scaled(10))])
     assert kstest(firsts, "uniform").pvalue > 1e-4
 
 
