@@ -11,10 +11,10 @@ import math
 
 import numpy as np
 
+from pygpulib.jit.intrinsics.bits import bits_float, float_bits
 from pygpulib.jit.intrinsics.floating import fma
 from pygpulib.jit.intrinsics.library import (
     library_cos,
-    library_exp,
     library_log,
     library_sin,
 )
@@ -33,8 +33,10 @@ _ANGLE_32_SINGLE = np.float32(2.0**-32 * 6.2831855)
 _HALF_ANGLE_32_SINGLE = np.float32(2.0**-33 * 6.2831855)
 MINUS_TWO_SINGLE = np.float32(-2.0)
 
-# Up to this exponent the normal numbers of this module are good enough for log-normal ones.
-_MAX_EXPONENT = np.float32(1.0)
+_EXPONENT_SINGLE = np.int32(0x7F800000)
+_EXPONENT_DOUBLE = np.int64(0x7FF0000000000000)
+# At least a 25th of a unit in the last place of a float32, as a share of the number.
+_BETWEEN_SINGLE = 1.28 * 2.0**-28
 
 
 @device
@@ -135,28 +137,60 @@ def scale_double(normal: Value, mean: Value, sigma: Value) -> Value:
     return normal * sigma + mean
 
 
-@device
-def _is_sensitive(normal: Value, mean: Value, sigma: Value) -> Value:
-    """Return whether the exponential function makes much of the last bits of a normal number."""
-    deviation = abs(normal * np.float32(sigma))
-    return max(deviation, abs(scale_single(normal, mean, sigma))) >= _MAX_EXPONENT
+# -------------------------------------------------------------------------- log-normal numbers
+#
+# The exponential function turns a difference of its argument into one of so many units in the last
+# place, and the arguments come with rounding errors: four units are two in the argument, where it
+# lies between 1 and 2. A radius or a sine that is another by its last bit may therefore show.
+# Where it may, the functions of C's library are called, which cuRAND calls on the host.
 
 
 @device
 def lognormals_single(polar: Value, mean: Value, sigma: Value) -> Value:
     """Return two log-normal float32 from a uniform number and an angle."""
     u, angle = polar
-    first, second = box_muller_single(u, angle)
-    is_sensitive = _is_sensitive(first, mean, sigma) or _is_sensitive(second, mean, sigma)
-    if sigma > 1.0 or is_sensitive:
+    logarithm = math.log(np.float64(u))
+    radius = math.sqrt(MINUS_TWO_SINGLE * np.float32(logarithm))
+    sine, cosine = sincos(np.float64(angle))
+    first, second = radius * np.float32(sine), radius * np.float32(cosine)
+    largest = max(abs(scale_single(first, mean, sigma)), abs(scale_single(second, mean, sigma)))
+    if _shows_single(logarithm, radius, largest, mean, sigma):
         first, second = box_muller_library(u, angle, MINUS_TWO_SINGLE)
     return exponential_of_single(first, mean, sigma), exponential_of_single(second, mean, sigma)
 
 
 @device
+def _shows_single(
+    logarithm: Value, radius: Value, largest: Value, mean: Value, sigma: Value
+) -> Value:
+    """Return whether the last bit of a logarithm or a sine may show in a log-normal number.
+
+    Those at hand are rounded once, from float64. C's are nearly as good: the logarithm is known to
+    a 25th of a unit before it is rounded, where the radius is at least 1, so that it is the same
+    number unless it lies in between.
+    """
+    # What a last bit of the radius or the sine makes of the exponent, at most, in units of 2**-23.
+    scale = np.float32(sigma) * bits_float(np.int32(float_bits(radius) & _EXPONENT_SINGLE))
+    # The sum with another mean is rounded to multiples of 2**-22 from 2 on.
+    limit = np.float32(4.0) if mean == 0.0 or scale <= np.float32(0.5) else np.float32(2.0)
+    error = logarithm * _BETWEEN_SINGLE
+    is_between = np.float32(logarithm - error) != np.float32(logarithm + error)
+    is_doubtful = scale > np.float32(2.0) or radius < np.float32(1.0) or is_between
+    return largest >= limit or (scale > np.float32(1.0) and is_doubtful)
+
+
+@device
 def lognormals_double(polar: Value, mean: Value, sigma: Value) -> Value:
     """Return two log-normal float64 from a uniform number and an angle."""
-    first, second = box_muller_library(*polar, -2.0)
+    u, angle = polar
+    radius = math.sqrt(-2.0 * math.log(u))
+    sine, cosine = sincos(angle)
+    first, second = radius * sine, radius * cosine
+    largest = max(abs(scale_double(first, mean, sigma)), abs(scale_double(second, mean, sigma)))
+    # The functions at hand are not as good as C's, so that both may differ.
+    scale = sigma * bits_float(float_bits(radius) & _EXPONENT_DOUBLE)
+    if largest >= 2.0 or scale > 1.0:
+        first, second = box_muller_library(u, angle, -2.0)
     return exponential_of_double(first, mean, sigma), exponential_of_double(second, mean, sigma)
 
 
@@ -169,4 +203,4 @@ def exponential_of_single(normal: Value, mean: Value, sigma: Value) -> Value:
 @device
 def exponential_of_double(normal: Value, mean: Value, sigma: Value) -> Value:
     """Return a log-normal float64."""
-    return library_exp(scale_double(normal, mean, sigma))
+    return math.exp(scale_double(normal, mean, sigma))

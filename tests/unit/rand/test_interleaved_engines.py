@@ -152,6 +152,20 @@ def test_normals_stay_close(kind):
         assert ulp_distance(out, expected).max() <= NORMAL_ULPS
 
 
+@pytest.mark.parametrize("kind", [Kind.XORWOW, Kind.PHILOX4_32_10])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_lognormals_stay_close(kind, dtype):
+    """The same bound, although the exponential function magnifies differences of normals."""
+    count = 200_000
+    parameters = [(0, 1), (-1, 2), (2, 1.5), (0.1, 1.9), (3, 0.7), (8, 0.1), (0, 5), (0.5, 0)]
+    for mean, sigma in parameters:
+        request = make_request(Distribution.LOGNORMAL, dtype, mean, sigma)
+        out = np.zeros(count, dtype)
+        make_engine(kind).fill(request, out)
+        expected = HostGenerator(kind).generate(request, count)
+        assert ulp_distance(out, expected).max() <= NORMAL_ULPS, (mean, sigma)
+
+
 def test_the_largest_uniform_is_one():
     """A float32 rounds to 1 where the upper 25 bits are set."""
     from pygpulib.rand import distributions as dist
