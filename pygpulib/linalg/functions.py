@@ -158,7 +158,7 @@ def _run_on_host(
         *[_replace(value, to_host) for value in arguments],
         **{name: _replace(value, to_host) for name, value in options.items()},
     )
-    return _replace_all(result, to_device)
+    return replace_all(result, to_device)
 
 
 def _replace(value: object, change: Callable[[object], object]) -> object:
@@ -170,13 +170,13 @@ def _replace(value: object, change: Callable[[object], object]) -> object:
     return change(value)
 
 
-def _replace_all(value: object, change: Callable[[object], object]) -> object:
+def replace_all(value: object, change: Callable[[object], object]) -> object:
     """Return a result, changed at any depth; named tuples stay what they are."""
     if isinstance(value, list):
-        return [_replace_all(item, change) for item in value]
+        return [replace_all(item, change) for item in value]
     if not isinstance(value, tuple):
         return change(value)
-    items = [_replace_all(item, change) for item in value]
+    items = [replace_all(item, change) for item in value]
     make: Any = getattr(type(value), "_make", tuple)
     return make(items)
 

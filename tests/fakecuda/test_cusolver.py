@@ -12,7 +12,8 @@ import scipy.linalg
 from pygpulib import cuda, linalg
 from pygpulib._bindings.cusolver import CuSolverError
 from pygpulib.errors import HostFallbackWarning
-from pygpulib.linalg import cuda_functions, cuda_scipy, table
+from pygpulib.linalg import cuda_equations
+from pygpulib.linalg.cuda import NATIVE
 from tests.helpers import linalg_cases
 from tests.helpers.cublas_fake import replace_cublas
 from tests.helpers.cusolver_fake import replace_cusolver
@@ -86,14 +87,14 @@ def test_results_are_numpy_s(library, function, make, options):
 
 @pytest.mark.parametrize("limit", [0, 64])
 def test_stacks_are_solved_one_by_one_or_at_once(library, monkeypatch, limit):
-    monkeypatch.setattr(cuda_functions, "_SMALL_ORDER", limit)
+    monkeypatch.setattr(cuda_equations, "SMALL_ORDER", limit)
     x = Arrays("f8", 4, (3, 2))
     a, b = x.square, x.right
     got = linalg.solve(cuda.to_device(a), cuda.to_device(b)).copy_to_host()
     np.testing.assert_allclose(got, np.linalg.solve(a, b), rtol=1e-10)
     np.testing.assert_allclose(linalg.inv(cuda.to_device(a)).copy_to_host(), np.linalg.inv(a))
     assert ("cublasDgetrfBatched" in dict(library.blas.calls)) == bool(limit)
-    assert ("cusolverDnDgetrf" in dict(library.calls)) != bool(limit)
+    assert ("cusolverDnXgetrf" in dict(library.calls)) != bool(limit)
     a[1, 1] = 0
     with pytest.raises(linalg.LinAlgError, match="Singular matrix"):
         linalg.inv(cuda.to_device(a))
@@ -209,7 +210,7 @@ def test_a_refusal_says_what_it_means(library):
         CuSolverError, match="cuSOLVER could not do getrf: there is not enough"
     ) as e:
         linalg.inv(cuda.to_device(np.eye(2)))
-    assert "cusolverDnDgetrf returned CUSOLVER_STATUS_ALLOC_FAILED (2)" in str(e.value)
+    assert "cusolverDnXgetrf returned CUSOLVER_STATUS_ALLOC_FAILED (2)" in str(e.value)
     assert e.value.code == 2
 
 
@@ -289,13 +290,7 @@ def test_scipy_says_what_is_wrong(library):
 
 
 def test_every_native_function_is_in_the_tables():
-    for natives, functions in (
-        (cuda_functions.NATIVE, table.OF_NUMPY),
-        (cuda_scipy.NATIVE, table.OF_SCIPY),
-    ):
-        for (home, name), native in natives.items():
-            function = functions[name]
-            assert function.home == home
-            library = linalg_cases.home_of(function)
-            names = list(inspect.signature(native).parameters)[1:]
-            assert set(names) - {"others", "options"} <= {*inspect.signature(library).parameters}
+    for function, native in NATIVE.items():
+        names = list(inspect.signature(native).parameters)[1:]
+        library = inspect.signature(linalg_cases.home_of(function))
+        assert set(names) - {"others", "options"} <= {*library.parameters}

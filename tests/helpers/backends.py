@@ -13,6 +13,7 @@ from pygpulib.core.driver_cuda import CudaDriver
 from tests.fakecuda.driver import FakeCuda
 from tests.helpers.cublas_fake import cublas_in_use
 from tests.helpers.curand_fake import curand_in_use
+from tests.helpers.cusolver_fake import cusolver_in_use
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +35,7 @@ class SimulatedGpu:
         self.driver = CudaDriver()
         self._stack.enter_context(use_driver(self.driver))
         self._cublas = self._stack.enter_context(cublas_in_use(self.fake))
+        self._stack.enter_context(cusolver_in_use(self.fake))
         self._stack.enter_context(curand_in_use(self.fake))
         self._known: set[str] = set()
         self._is_closed = threading.Event()
