@@ -192,7 +192,10 @@ def check_out(out: object, dtype: np.dtype[Any]) -> Array:
     if array.dtype != dtype:
         raise DTypeError(f"the argument out holds {array.dtype}", detail=f"expected {dtype}")
     flags = array.flags
-    is_usable = not isinstance(array, np.ndarray) or (array.flags.writeable and array.flags.aligned)
+    if isinstance(array, np.ndarray):
+        is_usable = array.flags.writeable and array.flags.aligned
+    else:
+        is_usable = not array.buffer.is_readonly
     if not (flags.c_contiguous or flags.f_contiguous) or not is_usable:
         raise ArgumentError(
             "the argument out cannot be filled as it lies in memory",

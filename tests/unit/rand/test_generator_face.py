@@ -394,9 +394,11 @@ def test_covariances_are_finite(method, value):
 class OfAnotherLibrary:
     """An array that only speaks the CUDA array interface."""
 
-    def __init__(self, array):
+    def __init__(self, array, *, is_read_only=False):
         self.array = to_device(array)
-        self.__cuda_array_interface__ = self.array.__cuda_array_interface__
+        interface = self.array.__cuda_array_interface__
+        address, _ = interface["data"]
+        self.__cuda_array_interface__ = {**interface, "data": (address, is_read_only)}
 
 
 def test_arrays_of_other_libraries_are_parameters_and_outputs():
@@ -406,3 +408,13 @@ def test_arrays_of_other_libraries_are_parameters_and_outputs():
     out = OfAnotherLibrary(np.zeros(5))
     assert ours().random(out=out) is out
     np.testing.assert_array_equal(out.array.copy_to_host(), ours().random(5).copy_to_host())
+
+
+def test_outputs_that_are_read_only_are_refused_and_stay_as_they_are():
+    on_host, on_device = np.zeros(3), OfAnotherLibrary(np.zeros(3), is_read_only=True)
+    on_host.flags.writeable = False
+    for out in (on_host, on_device):
+        with pytest.raises(ArgumentError, match="the argument out cannot be filled"):
+            ours().random(out=out)
+    assert not on_host.any()
+    assert not on_device.array.copy_to_host().any()
