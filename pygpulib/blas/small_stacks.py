@@ -29,7 +29,7 @@ def fits(a: HostArray, b: HostArray, c: HostArray) -> bool:
     count, rows, columns = c.shape
     return (
         count >= _FEWEST_PRODUCTS
-        and rows * columns <= _LARGEST_RESULT
+        and 0 < rows * columns <= _LARGEST_RESULT
         and 0 < a.shape[2] <= _LONGEST_SUM
         and c.dtype.kind == "f"
         and a.shape[0] == count

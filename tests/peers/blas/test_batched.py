@@ -189,3 +189,19 @@ def test_many_small_matrices_are_multiplied(dtype, layout):
     expected = square @ square
     blas.gemm_strided_batched("N", "N", 1, square, square, 0, square)
     np.testing.assert_allclose(square, expected, **close(dtype))
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 70])
+@pytest.mark.parametrize("sizes", [(0, 2, 3), (2, 0, 3), (2, 3, 0), (0, 0, 0)])
+@pytest.mark.parametrize("place", [lambda a: a, cuda.to_device], ids=["host", "device"])
+def test_stacks_of_empty_matrices_are_multiplied(count, sizes, place):
+    m, n, k = sizes
+    a, b = np.ones((count, m, k)), np.ones((count, k, n))
+    made = blas.gemm_strided_batched("N", "N", 2, place(a), place(b))
+    np.testing.assert_array_equal(np.asarray(made), np.full((count, m, n), 2.0 * k))
+    c = place(np.ones((count, m, n)))
+    assert blas.gemm_strided_batched("N", "N", 2, place(a), place(b), 3, c) is c
+    np.testing.assert_array_equal(np.asarray(c), np.full((count, m, n), 3.0 + 2 * k))
+    y = place(np.ones((count, m)))
+    assert blas.gemv_batched("N", 2, place(a), place(np.ones((count, k))), 3, y) is y
+    np.testing.assert_array_equal(np.asarray(y), np.full((count, m), 3.0 + 2 * k))
