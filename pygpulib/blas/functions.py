@@ -97,6 +97,33 @@ def _run_anew(
     routine: Routine, given: dict[str, Any], stream: int, key: Key | None
 ) -> tuple[np.dtype[Any], Any, dict[str, GivenArray]]:
     """Do a call that there is no plan for, and make one if there can be one."""
+    dtype, values, arrays, sizes = _read(routine, given)
+    outputs = _prepare_outputs(routine, sizes, arrays, values, dtype, stream)
+    every = {**arrays, **outputs}
+    make_output = None
+    if any(operand.name not in arrays for operand in routine.outputs):
+        (output,) = outputs.values()
+        is_cleared = _is_cleared(routine.outputs[0], values)
+        shape, on_device = tuple(output.shape), isinstance(output, ndarray)
+        make_output = partial(_make_array, shape, dtype, on_device, is_cleared)
+    is_converted = any(outputs[name] is not arrays[name] for name in outputs if name in arrays)
+
+    def remember(call: Call) -> None:
+        if not is_converted and not _drops_imaginary_parts(routine, given):
+            _PLANS.add(key, make_plan(call, routine, every, make_output))
+
+    return dtype, execute(routine, dtype, values, every, stream, remember), outputs
+
+
+def check_arguments(routine: Routine, given: dict[str, Any]) -> None:
+    """Complain about arguments of the function of a routine as doing it would, and do nothing."""
+    _read(routine, given)
+
+
+def _read(
+    routine: Routine, given: dict[str, Any]
+) -> tuple[np.dtype[Any], dict[str, Any], dict[str, GivenArray], Sizes]:
+    """Return the dtype, the letters, sizes and numbers, and the arrays of a call that is right."""
     flags, numbers = read_scalars(routine, given)
     known = {
         name: read_size(routine.name, name, given[name]) for name in _TOLD.get(routine.name, ())
@@ -113,21 +140,30 @@ def _run_anew(
     values: dict[str, Any] = {**flags, **numbers, **sizes.values}
     if "param" in given:
         values["param"] = read_parameters(routine.name, given["param"], dtype)
-    outputs = _prepare_outputs(routine, sizes, arrays, values, dtype, stream)
-    every = {**arrays, **outputs}
-    make_output = None
-    if any(operand.name not in arrays for operand in routine.outputs):
-        (output,) = outputs.values()
-        is_cleared = _is_cleared(routine.outputs[0], values)
-        shape, on_device = tuple(output.shape), isinstance(output, ndarray)
-        make_output = partial(_make_array, shape, dtype, on_device, is_cleared)
-    is_converted = any(outputs[name] is not arrays[name] for name in outputs if name in arrays)
+    _check_outputs(routine, arrays, values, dtype)
+    return dtype, values, arrays, sizes
 
-    def remember(call: Call) -> None:
-        if not is_converted and not _drops_imaginary_parts(routine, given):
-            _PLANS.add(key, make_plan(call, routine, every, make_output))
 
-    return dtype, execute(routine, dtype, values, every, stream, remember), outputs
+def _check_outputs(
+    routine: Routine,
+    arrays: dict[str, GivenArray],
+    values: dict[str, Any],
+    dtype: np.dtype[Any],
+) -> None:
+    """Complain about outputs that cannot be written to, and about those that are missed."""
+    for operand in routine.outputs:
+        array = arrays.get(operand.name)
+        if array is not None:
+            if array.dtype == dtype:
+                check_writable(routine.name, operand.name, array)
+        elif operand.role is Role.BLENDED:
+            beta = values["beta"]
+            if isinstance(beta, ndarray) or beta:
+                raise ArgumentError(
+                    f"{routine.name}: the argument beta is given, and {operand.name} is not",
+                    detail=f"beta multiplies {operand.name}",
+                    help=f"give {operand.name}, or leave beta out",
+                )
 
 
 def _drops_imaginary_parts(routine: Routine, given: dict[str, Any]) -> bool:
@@ -290,17 +326,15 @@ def _prepare_outputs(
     for operand in routine.outputs:
         array = arrays.get(operand.name)
         if array is None:
-            outputs[operand.name] = _new_output(routine, operand, sizes, values, dtype, on_device)
+            outputs[operand.name] = _new_output(operand, sizes, values, dtype, on_device)
         elif array.dtype != dtype:
             outputs[operand.name] = _convert(array, dtype, stream)
         else:
-            check_writable(routine.name, operand.name, array)
             outputs[operand.name] = array
     return outputs
 
 
 def _new_output(
-    routine: Routine,
     operand: Operand,
     sizes: Sizes,
     values: dict[str, Any],
@@ -312,14 +346,6 @@ def _new_output(
         length = sizes.length(name)
         assert length is not None
         lengths.append(length)
-    if operand.role is Role.BLENDED:
-        beta = values["beta"]
-        if isinstance(beta, ndarray) or beta:
-            raise ArgumentError(
-                f"{routine.name}: the argument beta is given, and {operand.name} is not",
-                detail=f"beta multiplies {operand.name}",
-                help=f"give {operand.name}, or leave beta out",
-            )
     return _make_array(tuple(lengths), dtype, on_device, _is_cleared(operand, values))
 
 
