@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pygpulib.core.dtypes import numpy_dtype
 from pygpulib.errors import DTypeError
 from pygpulib.rand.drawing import draw
 from pygpulib.rand.operands import Operand
@@ -43,9 +44,9 @@ def read_float_dtype(name: str, dtype: object) -> np.dtype[Any]:
     DTypeError
         If it is something else.
     """
-    found = np.dtype(dtype)  # type: ignore[call-overload]
+    found = numpy_dtype(dtype)  # type: ignore[arg-type]
     if found not in (np.float32, np.float64):
         raise DTypeError(
             f"{name} was asked for numbers of type {found}", detail="expected float32 or float64"
         )
-    return found  # type: ignore[no-any-return]
+    return found

@@ -192,7 +192,8 @@ class DrawsVectors(DrawsNumbers):
                 f"the argument cov has the shape {matrix.shape}",
                 detail=f"expected {(center.size, center.size)}, as mean has {center.size} items",
             )
-        factor = _find_factor(matrix, method, check_valid, tol)
+        allowed = float(read_operand("tol", tol, NOT_NEGATIVE))
+        factor = _find_factor(matrix, method, check_valid, allowed)
         shape = () if size is None else read_size(size)
         out = device_array((*shape, center.size), np.float64)
         if out.size:

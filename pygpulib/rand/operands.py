@@ -78,15 +78,11 @@ def read_operand(name: str, value: object, rule: Rule) -> Operand:
         single: Any = np.float64(value)
         if rule.allows(single):
             return single  # type: ignore[no-any-return]
-    array = to_host(value)
-    if array.dtype == object and not array.ndim:
-        # Integers of more than 64 bits, fractions, and what else Python makes a number of.
-        with suppress(TypeError, ValueError, OverflowError):
-            array = np.asarray(float(array.item()))
-    if array.dtype.kind not in "biuf" or (rule.is_whole and not _is_whole(array)):
+    array = _as_array(value)
+    if array is None or not _is_numeric(array, whole=rule.is_whole):
         kind = "integer" if rule.is_whole else "number"
         raise ArgumentTypeError(
-            f"the argument {name} is {_show(value)}",
+            f"the argument {name} is {_show(value, array)}",
             detail=f"expected an {kind}, or an array of them"
             if rule.is_whole
             else f"expected a {kind}, or an array of them",
@@ -116,8 +112,25 @@ def to_host(value: object) -> Operand:
     return np.asarray(value)
 
 
-def _is_whole(array: Operand) -> bool:
-    return array.dtype.kind != "f" or bool(np.all(array == np.floor(array)))
+def _as_array(value: object) -> Operand | None:
+    """Return a host array, or None for lists that make none."""
+    if isinstance(value, list | tuple):
+        try:
+            return np.asarray(value)
+        except ValueError:
+            return None
+    array = to_host(value)
+    if array.dtype == object and not array.ndim:
+        # Integers of more than 64 bits, fractions, and what else Python makes a number of.
+        with suppress(TypeError, ValueError, OverflowError):
+            return np.asarray(float(array.item()))
+    return array
+
+
+def _is_numeric(array: Operand, *, whole: bool) -> bool:
+    if array.dtype.kind == "f" and whole:
+        return bool(np.all(array == np.floor(array)))
+    return array.dtype.kind in "biuf"
 
 
 def _check_range(name: str, array: Operand) -> None:
@@ -128,8 +141,10 @@ def _check_range(name: str, array: Operand) -> None:
         )
 
 
-def _show(value: object) -> str:
-    return repr(value) if np.ndim(value) == 0 else f"an array of {np.asarray(value).dtype}"  # type: ignore[arg-type]
+def _show(value: object, array: Operand | None) -> str:
+    if array is None:
+        return f"a {type(value).__name__} with rows of different lengths"
+    return f"an array of {array.dtype}" if array.ndim else repr(value)
 
 
 def broadcast_shape(operands: tuple[Operand, ...]) -> tuple[int, ...]:

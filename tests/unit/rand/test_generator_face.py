@@ -200,6 +200,11 @@ negative_binomial(np.nan, 0.5) | the argument n is nan
 binomial(2**64, 0.5) | does not fit into 64 bits
 binomial(np.uint64(2**63), 0.5) | does not fit into 64 bits
 normal(10**400) | the argument loc is 1000
+normal([[1, 2], [3]]) | the argument loc is a list with rows of different lengths
+normal(["a", "b"]) | the argument loc is an array of <U1
+multivariate_normal([0], [[1]], tol="a") | the argument tol is 'a'
+random(dtype="x") | 'x' is not a dtype
+standard_gamma(1, dtype=object()) | is not a dtype
 negative_binomial(1, 0) | the argument p is 0
 negative_binomial(1e18, 1e-9) | do not fit into 64 bits
 negative_binomial(1e300, 1e-10) | do not fit into 64 bits
