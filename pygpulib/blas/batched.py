@@ -82,28 +82,28 @@ def gemm_strided_batched(
             detail=f"A has shape {tuple(a.shape)}: expected {k} rows of op(B), got {inner}",
         )
     count = problem.count(A=a, B=b)
-    c = _output_of_products(problem, (count, m, n), C, beta)
+    c = _output_of_products(problem, "C", (count, m, n), beta)
     problem.engine.batched.gemm(first, second, alpha, a, b, beta, c, problem.stream)
     return problem.results()
 
 
-def _output_of_products(problem: Problem, shape: Shape, C: Any, beta: object) -> Any:  # noqa: ANN401
-    if C is None:
+def _output_of_products(problem: Problem, name: str, shape: Shape, beta: object) -> Any:  # noqa: ANN401
+    array = problem.given.get(name)
+    if array is None:
         if isinstance(beta, ndarray) or beta:
             raise ArgumentError(
-                f"{problem.name}: the argument beta is given, and the output is not",
-                detail="beta multiplies the output's old values",
-                help="give the output, or leave beta out",
+                f"{problem.name}: the argument beta is given, and {name} is not",
+                detail=f"beta multiplies {name}",
+                help=f"give {name}, or leave beta out",
             )
         return problem.make(shape)
-    array = problem.given["C"]
     if tuple(array.shape) != shape:
         raise ShapeError(
-            f"{problem.name}: the output has shape {tuple(array.shape)}",
+            f"{problem.name}: the argument {name} has shape {tuple(array.shape)}",
             detail=f"expected {shape} for these factors",
         )
     if array.dtype == problem.dtype:
-        return problem.write_to("C")
+        return problem.write_to(name)
     made = problem.make(shape)
     problem.engine.assign(
         made,
@@ -159,14 +159,14 @@ def gemv_batched(
     name = "gemv_batched"
     letter = read_flag(name, "trans", trans)
     alpha, beta = read_number(name, "alpha", alpha), read_number(name, "beta", beta)
-    given = {"A": A, "x": x} | ({} if y is None else {"C": y})
+    given = {"A": A, "x": x} | ({} if y is None else {"y": y})
     problem = Problem(name, stream, **given)
     problem.dtype = common_dtype(_GEMM, problem.given.values(), {"alpha": alpha, "beta": beta})
     a, vectors = problem.read("A", 3), problem.read("x", 2)
     _, rows, columns = _op_shape(letter, a.shape)
     problem.require("x", vectors, the_columns_of_the_matrices=(1, columns))
     count = problem.count(A=a, x=vectors)
-    out = _output_of_products(problem, (count, rows), y, beta)
+    out = _output_of_products(problem, "y", (count, rows), beta)
     column = vectors.reshape(*vectors.shape, 1) if count else vectors[:, :, None]
     target = out.reshape(*out.shape, 1) if isinstance(out, ndarray) else out[:, :, None]
     problem.engine.batched.gemm(letter, "N", alpha, a, column, beta, target, problem.stream)

@@ -122,6 +122,9 @@ class CpuBatched:
         for i, matrix in enumerate(matrices):
             info[i] = 0
             if matrix.size and right[i].size:
+                # LAPACK does not mind matrices of nothing but zeros.
+                is_zero = not matrix.any()
                 _, right[i], info[i] = solve(matrix, right[i])
+                info[i] = info[i] or is_zero
             else:
                 right[i] = 0

@@ -115,9 +115,9 @@ def _run_anew(
     return dtype, execute(routine, dtype, values, every, stream, remember), outputs
 
 
-def check_arguments(routine: Routine, given: dict[str, Any]) -> None:
-    """Complain about arguments of the function of a routine as doing it would, and do nothing."""
-    _read(routine, given)
+def check_arguments(routine: Routine, given: dict[str, Any]) -> np.dtype[Any]:
+    """Complain about arguments of the function of a routine as doing it would; return the dtype."""
+    return _read(routine, given)[0]
 
 
 def _read(

@@ -7,10 +7,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from pygpulib.blas.arguments import common_dtype, read_array, read_flag, read_number
+from pygpulib.blas.call import check_writable
 from pygpulib.blas.engine import current_engine
-from pygpulib.blas.functions import make_function
+from pygpulib.blas.functions import check_arguments, make_function
 from pygpulib.blas.layout import repeats_memory
-from pygpulib.blas.routines import ROUTINES
+from pygpulib.blas.plans import key_of
+from pygpulib.blas.routines import ROUTINES, SIZES
 from pygpulib.core.array import ndarray
 from pygpulib.core.creation import device_array
 from pygpulib.core.layout import byte_span
@@ -21,11 +23,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pygpulib.blas.engine import Engine
+    from pygpulib.blas.routines import Routine
     from pygpulib.core.stream import StreamLike
 
     Triple = tuple[ndarray, ndarray, ndarray]
 
 _GEMM = ROUTINES["gemm"]
+_GEMV = ROUTINES["gemv"]
+_OUTPUTS = ("C", "y")
 _gemm: Callable[..., Any] = make_function("gemm")
 _gemv: Callable[..., Any] = make_function("gemv")
 
@@ -82,10 +87,11 @@ def gemm_batched(
     found = _multiply_at_once(letters, numbers, A, B, outputs, stream)
     if found is not None:
         return found
-    return [
-        _gemm(transa, transb, alpha, a, b, beta, c, stream)
-        for a, b, c in zip(A, B, outputs, strict=True)
+    calls = [
+        (transa, transb, alpha, *each, beta, c) for *each, c in zip(A, B, outputs, strict=True)
     ]
+    _check_each(_GEMM, calls)
+    return [_gemm(*call, stream) for call in calls]
 
 
 def multiply_vectors(
@@ -106,10 +112,22 @@ def multiply_vectors(
     found = _multiply_at_once((letter, "N"), numbers, A, columns[0], columns[1], stream)
     if found is not None:
         return outputs if y is not None else [column.reshape(-1) for column in found]
-    return [
-        _gemv(trans, alpha, a, vector, beta, output, stream)
-        for a, vector, output in zip(A, x, outputs, strict=True)
-    ]
+    calls = [(trans, alpha, *each, beta, out) for *each, out in zip(A, x, outputs, strict=True)]
+    _check_each(_GEMV, calls)
+    return [_gemv(*call, stream) for call in calls]
+
+
+def _check_each(routine: Routine, calls: list[tuple[Any, ...]]) -> None:
+    """Complain about any call before the first one writes; those that look alike are alike."""
+    names = [name for name in routine.arguments if name not in SIZES]
+    dtypes: dict[Any, Any] = {}
+    for call in calls:
+        given = dict(zip(names, call, strict=True))
+        key, output = key_of(routine, given), call[-1]
+        if key is None or key not in dtypes:
+            dtypes[key] = check_arguments(routine, given)
+        elif output is not None and output.dtype == dtypes[key]:
+            check_writable(routine.name, names[-1], output)
 
 
 def _as_column(vector: Any) -> Any:  # noqa: ANN401
@@ -120,7 +138,9 @@ def _as_column(vector: Any) -> Any:  # noqa: ANN401
 
 
 def _check_lengths(name: str, items: str, **given: Any) -> None:  # noqa: ANN401
-    lists = {each: value for each, value in given.items() if value is not None}
+    lists = {
+        each: value for each, value in given.items() if value is not None or each not in _OUTPUTS
+    }
     for each, value in lists.items():
         if not hasattr(value, "__len__"):
             raise ArgumentTypeError(

@@ -72,12 +72,17 @@ class Problem:
 
     def require(self, name: str, array: Any, **lengths: tuple[int, int]) -> None:  # noqa: ANN401
         """Check lengths of an array: ``axis_name=(axis, wanted)``."""
+        given = tuple(self.given[name].shape)
         for rule, (axis, wanted) in lengths.items():
             if array.shape[axis] != wanted:
+                place = axis - array.ndim + len(given)
+                where = (
+                    f"length {wanted} along axis {place}" if place >= 0 else f"{wanted} problems"
+                )
                 raise ShapeError(
-                    f"{self.name}: the argument {name} has shape {tuple(array.shape)}, "
+                    f"{self.name}: the argument {name} has shape {given}, "
                     "which does not fit the other arguments",
-                    detail=f"expected length {wanted} along axis {axis}: {rule.replace('_', ' ')}",
+                    detail=f"expected {where}: {rule.replace('_', ' ')}",
                 )
 
     def require_square(self, name: str, array: Any) -> int:  # noqa: ANN401
