@@ -125,10 +125,21 @@ def _take_few(bits: BitGenerator, count: int, size: int) -> ndarray:
     chosen: NDArray[np.int64] = np.empty(0, np.int64)
     while chosen.size < size:
         more = _draw_equal(bits, count, size - chosen.size + size // _FEW + 1).copy_to_host()
-        chosen = np.concatenate([chosen, more])
-        _, first = np.unique(chosen, return_index=True)
-        chosen = chosen[np.sort(first)]
+        chosen = _without_repetitions(np.concatenate([chosen, more]), count)
     return to_device(chosen[:size])
+
+
+def _without_repetitions(places: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Return different places below `count` in the order of their first occurrence."""
+    width = places.size.bit_length()
+    if count.bit_length() + width > 63:
+        _, first = np.unique(places, return_index=True)
+        return places[np.sort(first)]
+    # A place and when it occurred are one number, because these are sorted fastest.
+    both = (places << width) | np.arange(places.size)
+    both.sort()
+    is_repeated = both[1:] >> width == both[:-1] >> width
+    return np.delete(places, both[1:][is_repeated] & ((1 << width) - 1))
 
 
 def _take_weighted(bits: BitGenerator, size: int, chances: NDArray[Any]) -> ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygpulib.core.array import ndarray
-from pygpulib.core.creation import device_array, to_device
+from pygpulib.core.creation import device_array
 from pygpulib.core.interop import as_cuda_array, is_cuda_array
 from pygpulib.core.layout import normalize_shape
 from pygpulib.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
@@ -88,12 +88,23 @@ def fill(
     streams = -(-target.size // sampler.width)
     source = bits.take(streams)
     is_array = tuple(isinstance(each, np.ndarray) and each.ndim == 1 for each in operands)
-    given = tuple(to_device(each) if each.ndim else each.dtype.type(each) for each in operands)
+    given = tuple(map(_as_argument, operands))
     kernel = kernel_of(sampler, source.open_stream, is_array)
     # Truth values are the numbers 0 and 1.
     plain = target.view(np.uint8) if target.dtype == np.bool_ else target
     nothing = (0.0,) * (_PARAMETERS - len(given))
     launch(kernel, streams, plain, *given, *nothing, *source.arguments)
+
+
+def _as_argument(operand: Operand | ndarray) -> Any:  # noqa: ANN401
+    """Return what a kernel is given for a parameter."""
+    if not operand.ndim:
+        return operand.dtype.type(operand)
+    if isinstance(operand, np.ndarray):
+        # Kernels read arrays of the host; those that cannot be written to are not copied back.
+        operand = operand.view()
+        operand.flags.writeable = False
+    return operand
 
 
 def _spread(operand: Operand, shape: Shape, order: Literal["C", "F"]) -> Operand:

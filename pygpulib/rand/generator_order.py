@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from pygpulib.core.array import ndarray
-from pygpulib.core.creation import device_array, to_device
+from pygpulib.core.creation import device_array
 from pygpulib.errors import ArgumentError, ArgumentTypeError, AxisError, ShapeError
 from pygpulib.rand.choosing import choose_places
 from pygpulib.rand.drawing import check_is_array, read_size
 from pygpulib.rand.generator_base import DrawsNumbers
-from pygpulib.rand.permutations import random_order, random_orders, take
+from pygpulib.rand.moving import Packed, take, take_lines
+from pygpulib.rand.permutations import can_shuffle, random_order, random_orders, shuffle_lines
 
 
 class DrawsOrder(DrawsNumbers):
@@ -55,7 +56,7 @@ class DrawsOrder(DrawsNumbers):
         places = choose_places(self._bit_generator, count, shape, replace, p)
         if array is None:
             return int(places.item()) if size is None else places.reshape(shape)  # type: ignore[call-overload]
-        found = take(array, places.reshape(1, places.size), axis)
+        found = take(array, places, axis)
         whole = (*array.shape[:axis], *shape, *array.shape[axis + 1 :])
         if size is None and not whole:
             return found.copy_to_host()[0]
@@ -75,8 +76,12 @@ class DrawsOrder(DrawsNumbers):
             if isinstance(x, np.ndarray) and not x.flags.writeable:
                 raise ArgumentError("the array to shuffle is read-only")
             axis = _read_axis(axis, x.ndim)
-            order = random_order(self._bit_generator, x.shape[axis])
-            _write(x, take(_packed(x), order.reshape(1, order.size), axis))
+            if x.dtype.hasobject:
+                # Python objects stay on the host.
+                order = random_order(self._bit_generator, x.shape[axis]).copy_to_host()
+                x[...] = np.take(x, order, axis)
+            else:
+                _write(x, self._shuffled(_packed(x), axis))
             return
         if not isinstance(x, MutableSequence):
             raise ArgumentTypeError(
@@ -106,9 +111,14 @@ class DrawsOrder(DrawsNumbers):
         if number is not None:
             return random_order(self._bit_generator, number)
         array = _read_array("x", x)
-        axis = _read_axis(axis, array.ndim)
-        order = random_order(self._bit_generator, array.shape[axis])
-        return take(array, order.reshape(1, order.size), axis)
+        return self._shuffled(array, _read_axis(axis, array.ndim))
+
+    def _shuffled(self, array: Packed, axis: int) -> ndarray:
+        """Return a copy whose sub-arrays along an axis have changed places."""
+        count = array.shape[axis]
+        if array.size == count and can_shuffle(array):
+            return shuffle_lines(self._bit_generator, array, count)
+        return take(array, random_order(self._bit_generator, count), axis)
 
     def permuted(self, x: object, *, axis: int | None = None, out: object = None) -> Any:  # noqa: ANN401
         """Return a copy in which every line along an axis is shuffled by itself.
@@ -134,17 +144,17 @@ class DrawsOrder(DrawsNumbers):
         _write(check_is_array(out), result)
         return out
 
-    def _permute(self, array: ndarray, axis: int | None) -> ndarray:
+    def _permute(self, array: Packed, axis: int | None) -> ndarray:
         if axis is None:
-            order = random_order(self._bit_generator, array.size)
-            flat = take(array.reshape(-1), order.reshape(1, order.size), 0)
-            return flat.reshape(array.shape)
+            return self._shuffled(array.reshape(-1), 0).reshape(array.shape)
         axis = _read_axis(axis, array.ndim)
         count = array.shape[axis]
-        lines = array.size // count if count else 0
-        if not lines:
-            return array
-        return take(array, random_orders(self._bit_generator, lines, count), axis)
+        if not array.size:
+            return device_array(array.shape, array.dtype)
+        if axis == array.ndim - 1 and can_shuffle(array):
+            return shuffle_lines(self._bit_generator, array, count)
+        orders = random_orders(self._bit_generator, array.size // count, count)
+        return take_lines(array, orders, axis)
 
 
 def _read_number(value: object) -> int | None:
@@ -162,8 +172,8 @@ def _read_number(value: object) -> int | None:
     return number
 
 
-def _read_array(name: str, value: object) -> ndarray:
-    """Return a contiguous device array with at least one axis."""
+def _read_array(name: str, value: object) -> Packed:
+    """Return a contiguous array with at least one axis."""
     array = value if isinstance(value, ndarray) else np.asarray(value)
     if array.ndim == 0:
         raise ArgumentTypeError(
@@ -172,10 +182,10 @@ def _read_array(name: str, value: object) -> ndarray:
     return _packed(array)
 
 
-def _packed(array: ndarray | np.ndarray[Any, np.dtype[Any]]) -> ndarray:
-    """Return an array on the device, with its elements in the order of the indices."""
+def _packed(array: ndarray | np.ndarray[Any, np.dtype[Any]]) -> Packed:
+    """Return an array with its elements in the order of the indices; a copy if need be."""
     if isinstance(array, np.ndarray):
-        return to_device(np.ascontiguousarray(array))
+        return np.ascontiguousarray(np.asarray(array))
     if array.flags.c_contiguous:
         return array
     copy = device_array(array.shape, array.dtype)

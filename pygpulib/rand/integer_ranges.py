@@ -92,7 +92,8 @@ def _find_range(low: object, high: object, dtype: np.dtype[Any], endpoint: bool)
         if count == _WORDS:
             return IntegerRange(discrete.WORDS, dtype, (lowest,))
     with np.errstate(over="ignore"):
-        counts = np.asarray(_modulo(end) - lowest + np.uint64(endpoint))
+        counts = np.asarray(_modulo(end) - lowest)
+        counts += np.uint64(endpoint)
     return IntegerRange(discrete.LONG_INTEGERS, dtype, (lowest, counts))
 
 
@@ -118,16 +119,16 @@ def _read_bound(name: str, value: object) -> Operand:
 def _check_bounds(first: Operand, end: Operand, dtype: np.dtype[Any], endpoint: bool) -> None:
     smallest, largest = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
     outside = None
-    if np.any(first < smallest):
+    if first.size and int(first.min()) < smallest:
         outside = "low"
-    elif np.any(end > largest + (not endpoint)):
+    elif end.size and int(end.max()) > largest + (not endpoint):
         outside = "high"
     if outside:
         raise ArgumentError(
             f"the argument {outside} is outside of what {dtype} holds",
             detail=f"expected integers from {smallest} to {largest}",
         )
-    if np.any(first > end) or (not endpoint and np.any(first == end)):
+    if np.any(first > end if endpoint else first >= end):
         raise ArgumentError(
             "there are no integers between the bounds",
             detail="expected low < high, or low <= high with endpoint=True",
@@ -138,4 +139,4 @@ def _modulo(numbers: Operand) -> Operand:
     """Return integers modulo 2**64."""
     if numbers.dtype.kind == "O":
         return np.array(numbers % 2**64, np.uint64)
-    return numbers.astype(np.uint64)
+    return numbers.view(np.uint64) if numbers.dtype == np.int64 else numbers.astype(np.uint64)

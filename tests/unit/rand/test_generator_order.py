@@ -102,6 +102,43 @@ def test_permuted_writes_to_out_which_may_be_the_array_itself():
     assert np.array_equal(own, expected)
 
 
+@pytest.mark.parametrize("size", [0, 1, 12, 1200])
+@pytest.mark.parametrize("place", [lambda array: array, to_device])
+def test_what_is_shuffled_is_copied(size, place):
+    array = place(np.arange(size))
+    rows = place(np.arange(4 * size).reshape(4, size))
+    rng = rand.default_rng(3)
+    for result in (
+        rng.permutation(array),
+        rng.permuted(array),
+        rng.permuted(rows, axis=0),
+        rng.permuted(rows, axis=1),
+        rng.permutation(rows),
+        rng.choice(rows, 4, replace=False),
+    ):
+        result.copy_to_device(np.full(result.shape, -1))
+    for each, expected in ((array, np.arange(size)), (rows, np.arange(4 * size))):
+        host = each if isinstance(each, np.ndarray) else each.copy_to_host()
+        assert np.array_equal(host.reshape(-1), expected)
+
+
+@pytest.mark.parametrize("length", [9, 1100])
+@pytest.mark.parametrize("dtype", ["i1", "f2", "f4", "c8", "c16", "U2"])
+def test_elements_of_all_sizes_go_where_their_numbers_go(length, dtype):
+    numbers = np.arange(2 * length).reshape(2, length)
+    array = (numbers % 100).astype(dtype)
+    for call in ("permuted(x)", "permuted(x, axis=1)", "permutation(x, axis=1)"):
+        found, places = (
+            eval(call, {}, {"x": x, **_methods()}).copy_to_host() for x in (array, numbers)
+        )
+        assert np.array_equal(found, array.reshape(-1)[places]), call
+
+
+def _methods():
+    rng = rand.default_rng(8)
+    return {"permuted": rng.permuted, "permutation": rng.permutation}
+
+
 def test_shuffle_changes_arrays_and_lists_in_place():
     array = np.arange(24).reshape(4, 6)
     expected = rand.default_rng(9).permutation(array, axis=1).copy_to_host()
@@ -113,6 +150,9 @@ def test_shuffle_changes_arrays_and_lists_in_place():
         assert np.array_equal(
             each if isinstance(each, np.ndarray) else each.copy_to_host(), expected
         )
+    things = array.astype(object)
+    rand.default_rng(9).shuffle(things, axis=1)
+    assert np.array_equal(things, expected)
     letters = list("abcdefgh")
     rand.default_rng(9).shuffle(letters)
     assert sorted(letters) == list("abcdefgh")
