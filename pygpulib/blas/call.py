@@ -221,6 +221,15 @@ class Call:
 
     # --------------------------------------------------------------------------------- running
 
+    def scale(self, name: str, factor: object) -> None:
+        """Multiply an output; the number 0 makes zeros whatever it held."""
+        operand, array = self._find(name)
+        is_usable = self._may_use(operand, array)
+        scaled = array if is_usable else self.engine.copy(array, self.dtype, "F", self.stream)
+        self.engine.scale(scaled, factor, self.stream)
+        if scaled is not array:
+            self.engine.assign(array, scaled, self.stream)
+
     def run(self) -> Any:  # noqa: ANN401
         """Do the routine, and bring what it wrote to where it belongs."""
         values, routine = self.values, self.routine

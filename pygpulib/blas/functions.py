@@ -243,9 +243,7 @@ def execute(
         check_apart(routine, arrays)
     result = None
     if _is_empty_product(routine, arrays, values):
-        if values["beta"] is not None:
-            output = routine.outputs[0]
-            engine.scale(call.array(output.name), values["beta"], stream)
+        call.scale(routine.outputs[0].name, values["beta"])
     elif routine.returns_number or any(arrays[each.name].size for each in routine.outputs):
         arrange(call)
         if remember is not None:
@@ -264,7 +262,9 @@ def _is_empty_product(
     BLAS's own rules differ from one routine to the other then; here beta is always applied, and
     factors are not read if alpha is the number zero.
     """
-    if routine.family not in ("gemm", "gemv") and routine.name != "gbmv":
+    # Of the products that are written to a triangle, the rest stays what it was.
+    is_whole = any(each.role is Role.BLENDED for each in routine.outputs)
+    if not is_whole or routine.family == "rank_k":
         return False
     output = arrays[routine.outputs[0].name]
     sources = [arrays[each.name] for each in routine.operands if not each.is_output]

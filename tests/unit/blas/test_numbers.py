@@ -103,3 +103,32 @@ def test_mistakes_of_rotations_are_named(call, kind, message):
     with pytest.raises(kind) as caught:
         call()
     assert str(caught.value) == message
+
+
+def unaligned(shape):
+    """Return an array of NaN, one byte behind where its elements should be."""
+    count = int(np.prod(shape))
+    made = np.frombuffer(bytearray(8 * count + 1), np.float64, count, 1).reshape(shape)
+    made[...] = np.nan
+    return made
+
+
+BAD, FINE = np.full((2, 2), np.nan), np.ones((2, 2))
+UNREAD = {
+    "gemv": lambda beta, out: blas.gemv("N", 0, BAD, BAD[0], beta, out[0]),
+    "gbmv": lambda beta, out: blas.gbmv("N", 2, 1, 0, 0, BAD, BAD[0], beta, out[0]),
+    "symv": lambda beta, out: blas.symv("L", 0, BAD, BAD[0], beta, out[0]),
+    "sbmv": lambda beta, out: blas.sbmv("L", 0, BAD, BAD[0], beta, out[0]),
+    "spmv": lambda beta, out: blas.spmv("L", 0, BAD.ravel()[:3], BAD[0], beta, out[0]),
+    "gemm": lambda beta, out: blas.gemm("N", "N", 0, BAD, BAD, beta, out),
+    "symm": lambda beta, out: blas.symm("L", "U", 0, BAD, BAD, beta, out),
+}
+
+
+@pytest.mark.parametrize("call", UNREAD.values(), ids=UNREAD)
+@pytest.mark.parametrize("place", [np.copy, cuda.to_device], ids=["host", "device"])
+def test_a_product_times_zero_is_what_beta_leaves(call, place):
+    for zero in (0, 0.0, np.float32(0), np.array(0.0)):
+        for out in (place(BAD), unaligned((2, 2))):
+            assert not np.asarray(call(zero, out)).any()
+    assert (np.asarray(call(3.0, place(FINE))) == 3).all()
