@@ -19,7 +19,7 @@ PUBLIC_TESTS := \
         complex_math complex_order complex_rect integer_math) \
     $(patsubst %,tests/unit/rand/test_%.py, \
         binding bit_generators compat filling generator_distributions generator_face \
-        generator_order qmc request)
+        generator_order layouts qmc request)
 TESTED := not gpu and not slow and not fuzz
 
 .PHONY: demo test test-cpu test-fakecuda public-tests generations headers fuzz bench docs lint format-check ruff-check types layers sizes clean

@@ -79,7 +79,7 @@ class DrawsOrder(DrawsNumbers):
             if x.dtype.hasobject:
                 # Python objects stay on the host.
                 order = random_order(self._bit_generator, x.shape[axis]).copy_to_host()
-                x[...] = np.take(x, order, axis)
+                x[...] = np.take(x, order.tolist(), axis)
             else:
                 _write(x, self._shuffled(_packed(x), axis))
             return

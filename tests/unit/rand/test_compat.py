@@ -56,48 +56,6 @@ def test_methods_fill_host_and_device_arrays(method):
     assert_close(device.copy_to_host(), expected)
 
 
-@pytest.mark.parametrize("where", ["host", "device"])
-@pytest.mark.parametrize("layout", ["matrix", "fortran", "strided", "reversed", "zero axes"])
-def test_arrays_of_any_layout_are_filled_in_the_order_of_their_indices(where, layout):
-    whole = np.zeros((12, 10), np.float32)
-    views = {
-        "matrix": lambda a: a,
-        "fortran": lambda a: a.T,
-        "strided": lambda a: a[::3, ::2],
-        "reversed": lambda a: a[::-1, 1],
-        "zero axes": lambda a: a[3:4, 4].reshape(()),
-    }
-    if where == "device":
-        whole = to_device(whole)
-    array = views[layout](whole)
-    PRNG(seed=5).uniform(array)
-    numbers = array if where == "host" else array.copy_to_host()
-    uniform = make_request(Distribution.UNIFORM, "float32")
-    expected = HostGenerator(Kind.XORWOW, seed=5).generate(uniform, numbers.size)
-    assert np.array_equal(numbers, expected.reshape(numbers.shape))
-    everything = whole if where == "host" else whole.copy_to_host()
-    assert np.count_nonzero(everything) == numbers.size
-
-
-@pytest.mark.parametrize("where", ["host", "device"])
-@pytest.mark.parametrize("view", ["plain", "strided", "matrix", "transposed"])
-@pytest.mark.parametrize("size", [0, 1, 7, 12])
-def test_only_the_first_elements_are_filled_if_a_size_is_given(where, view, size):
-    host = np.full((3, 8), 9.0, np.float32)
-    source = to_device(host) if where == "device" else host
-    array = {
-        "plain": lambda a: a.reshape(-1),
-        "strided": lambda a: a.reshape(-1)[::2],
-        "matrix": lambda a: a,
-        "transposed": lambda a: a.T,
-    }[view](source)
-    PRNG(seed=5).uniform(array, size)
-    found = (array.copy_to_host() if where == "device" else array).reshape(-1)
-    uniform = make_request(Distribution.UNIFORM, "float32")
-    assert np.array_equal(found[:size], HostGenerator(Kind.XORWOW, seed=5).generate(uniform, size))
-    assert (found[size:] == 9).all()
-
-
 def test_properties_can_be_read_before_they_are_set():
     generator = PRNG()
     assert (generator.seed, generator.offset, generator.stream) == (0, 0, 0)
