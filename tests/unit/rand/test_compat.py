@@ -14,7 +14,7 @@ import pytest
 
 import pygpulib.rand
 from pygpulib import rand as curand
-from pygpulib.core.creation import device_array, to_device
+from pygpulib.core.creation import device_array
 from pygpulib.core.stream import create_stream
 from pygpulib.errors import ArgumentError, ArgumentTypeError, DTypeError
 from pygpulib.rand import PRNG, QRNG, Ordering
