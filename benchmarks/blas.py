@@ -20,16 +20,25 @@ Call = Callable[[], object]
 
 def small_rows(rng: np.random.Generator) -> Iterator[tuple[str, Call, Call]]:
     """Yield products that are over in no time."""
-    a, b = rng.random((4, 4)), rng.random((4, 4))
-    yield "gemm 4x4 f8", lambda: blas.gemm("N", "N", 1.0, a, b), lambda: np.matmul(a, b)
-    c = np.empty((4, 4))
-    yield (
-        "gemm 4x4 f8, output given",
-        lambda: blas.gemm("N", "N", 1.0, a, b, 0, c),
-        lambda: np.matmul(a, b, out=c),
-    )
-    x = rng.random(8)
-    yield "dot 8 f8", lambda: blas.dot(x, x), lambda: np.dot(x, x)
+    for letter in ("f4", "f8", "c8", "c16"):
+        a, b = rng.random((2, 4, 4)).astype(letter)
+        a, b, c = a.copy(), b.copy(), np.empty((4, 4), letter)
+        yield (
+            f"gemm 4x4 {letter}",
+            lambda a=a, b=b: blas.gemm("N", "N", 1.0, a, b),  # type: ignore[misc]
+            lambda a=a, b=b: np.matmul(a, b),  # type: ignore[misc]
+        )
+        yield (
+            f"gemm 4x4 {letter}, output given",
+            lambda a=a, b=b, c=c: blas.gemm("N", "N", 1.0, a, b, 0, c),  # type: ignore[misc]
+            lambda a=a, b=b, c=c: np.matmul(a, b, out=c),  # type: ignore[misc]
+        )
+    x, y = rng.random((2, 8))
+    x, y = x.copy(), y.copy()
+    yield "dot 8 f8", lambda: blas.dot(x, y), lambda: np.dot(x, y)
+    yield "axpy 8 f8", lambda: blas.axpy(1e-9, x, y), lambda: np.add(1e-9 * x, y, out=y)
+    yield "nrm2 8 f8", lambda: blas.nrm2(x), lambda: np.linalg.norm(x)
+    yield "scal 8 f8", lambda: blas.scal(1.0, x), lambda: np.multiply(1.0, x, out=x)
     stacks = rng.random((2, 1000, 8, 8))
     first, second = stacks[0].copy(), stacks[1].copy()
     yield (
@@ -59,7 +68,13 @@ def large_rows(rng: np.random.Generator) -> Iterator[tuple[str, Call, Call]]:
     a, x = rng.random((2000, 2000)), rng.random(2000)
     y = np.empty(2000)
     yield "gemv 2000x2000 f8", lambda: blas.gemv("N", 1.0, a, x, 0, y), lambda: np.dot(a, x, out=y)
-    columns = np.asfortranarray(a)
+    columns, product = np.asfortranarray(a), np.zeros((2000, 2000), order="F")
+    half = columns[:, :500]
+    yield (
+        "syrk 2000x500 f8",
+        lambda: blas.syrk("L", "N", 1.0, half, 0, product),
+        lambda: scipy.linalg.blas.dsyrk(1.0, half, 0, product, lower=1, overwrite_c=1),
+    )
     right = np.asfortranarray(rng.random((2000, 100)))
     yield (
         "trsm 2000x100 f8",
@@ -69,11 +84,14 @@ def large_rows(rng: np.random.Generator) -> Iterator[tuple[str, Call, Call]]:
 
 
 def measure(call: Call) -> float:
-    """Return the microseconds of one call, of as many as take some milliseconds."""
+    """Return the microseconds of one call, of as many as take a millisecond.
+
+    So short a time often passes without another program.
+    """
     start = time.perf_counter()
     call()
     once = time.perf_counter() - start
-    count = max(1, min(2000, int(0.005 / max(once, 1e-7))))
+    count = max(1, min(2000, int(0.001 / max(once, 1e-7))))
     start = time.perf_counter()
     for _ in range(count):
         call()
@@ -83,7 +101,7 @@ def measure(call: Call) -> float:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--rounds", type=int, default=40)
     rounds = parser.parse_args().rounds
     rng = np.random.default_rng(0)
     print(f"{'':36}{'here':>12}{'NumPy':>12}{'ratio':>8}   (microseconds)")
