@@ -88,7 +88,7 @@ class Kernels:
     row : int
         Values of a row.
     blocks : int
-        Blocks that share the streams, at most.
+        Blocks that share the streams, at most; a power of 2.
     """
 
     rows: Kernel
@@ -296,9 +296,11 @@ class InterleavedEngine(BaseEngine):
     def _count_blocks(self) -> int:
         """Return how many blocks share the streams.
 
-        The fewer there are, the longer are the pieces of memory that a block fills.
+        The fewer there are, the longer are the pieces of memory that a block fills. They are a
+        power of 2, however many threads there are, so that each has equally many whole warps.
         """
-        return min(self._kernels.blocks, _BLOCKS_OF_THREAD * get_num_threads())
+        wanted = _BLOCKS_OF_THREAD * get_num_threads()
+        return min(self._kernels.blocks, 1 << (wanted - 1).bit_length())
 
     def _fill_spans(self, out: AnyArray, at: int, begin: int, end: int) -> None:
         """Write less than two rows, `begin` being in the first one."""

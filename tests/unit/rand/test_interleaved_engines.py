@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pytest
 
+from pygpulib.rand import streams_interleaved
 from pygpulib.rand.engine import make_engine
 from pygpulib.rand.kinds import RULES, Kind, Ordering
 from pygpulib.rand.request import Distribution, make_request
@@ -18,6 +19,25 @@ RAW = make_request(Distribution.RAW, "uint32")
 UNIFORM = make_request(Distribution.UNIFORM, "float32")
 DOUBLE = make_request(Distribution.UNIFORM, "float64")
 ROWS = {Kind.XORWOW: 4096, Kind.MRG32K3A: 81920, Kind.PHILOX4_32_10: 262144}
+
+
+@pytest.mark.parametrize("threads", [1, 3, 5, 6, 7, 12, 24, 96])
+@pytest.mark.parametrize("kind", KINDS)
+def test_any_number_of_threads_makes_the_same_numbers(kind, threads, monkeypatch):
+    def draw():
+        engine = make_engine(kind)
+        found = []
+        for request in (RAW, make_request(Distribution.NORMAL, "float64", 0, 1), UNIFORM):
+            out = np.empty(3 * ROWS[kind] + 1234, request.dtype)
+            engine.fill(request, out)
+            found.append(out)
+        return found
+
+    monkeypatch.setattr(streams_interleaved, "get_num_threads", lambda: 2)
+    expected = draw()
+    monkeypatch.setattr(streams_interleaved, "get_num_threads", lambda: threads)
+    for found, wanted in zip(draw(), expected, strict=True):
+        assert np.array_equal(found, wanted)
 
 
 def small_or_large(rng: random.Random) -> int:
