@@ -1,4 +1,4 @@
-"""Small arrays, which go a shorter way: the numbers and the rules are those of all others."""
+"""Packed arrays, which go a shorter way: the numbers and the rules are those of all others."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_vectors_that_lie_in_other_ways():
 
 
 @PLACES
-def test_rules_for_short_vectors(place):
+def test_rules_for_packed_vectors(place):
     x, frozen = place(np.ones(3)), np.ones(3)
     frozen.flags.writeable = False
     with pytest.raises(ArgumentError, match="scal: the argument x is read-only"):
@@ -122,3 +122,59 @@ def test_small_products_into_parts_of_one_buffer(place, dtype, order):
         assert got is parts[c]
         same(got, 2 * first @ second.T + 3 * out)
         memory[:] = numbers(dtype, 64)
+
+
+OPS = {"N": lambda x: x, "T": lambda x: x.T, "C": lambda x: x.conj().T}
+
+
+@PLACES
+@DTYPES
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("trans", OPS)
+def test_packed_matrices_times_vectors(place, dtype, order, trans):
+    a = np.array(numbers(dtype, 3, 5), order=order)
+    x, y = (
+        numbers(dtype, 5 if trans == "N" else 3),
+        numbers(dtype, 3 if trans == "N" else 5, seed=1),
+    )
+    product = OPS[trans](a) @ x
+    same(blas.gemv(trans, 2, place(a), place(x)), 2 * product)
+    out = place(y)
+    assert blas.gemv(trans, -0.5, place(a), place(x), 3.0, out) is out
+    same(out, 3 * y - 0.5 * product)
+    unread = place(np.full_like(y, np.nan))
+    same(blas.gemv(trans, 1, place(a), place(x), 0, unread), product)
+    same(blas.gemv(trans, 0, place(np.full_like(a, np.nan)), place(x), 2, place(y)), 2 * y)
+    for wrong in (place(y[:-1]), place(np.append(y, y))):
+        with pytest.raises(ShapeError, match="gemv: the argument y has shape"):
+            blas.gemv(trans, 1, place(a), place(x), 1, wrong)
+
+
+def test_vectors_that_share_memory_with_a_matrix():
+    memory = numbers("f8", 30)
+    for a, x, y in [
+        (memory[:9].reshape(3, 3), memory[9:12], memory[6:9]),
+        (memory[:9].reshape(3, 3), memory[9:12], memory[10:13]),
+        (memory[:9].reshape(3, 3), memory[3:6], memory[3:6]),
+        (memory[:9].reshape(3, 3).T, memory[20:14:-2], memory[9:18:3]),
+    ]:
+        expected = 2 * a @ x + y
+        same(blas.gemv("N", 2, a, x, 1, y), expected)
+        memory[...] = numbers("f8", 30)
+
+
+@pytest.mark.cpu_only("only there the number of threads depends on the size")
+@pytest.mark.parametrize("dtype", ["f4", "c16"])
+@pytest.mark.parametrize("size", [63, 64, 130, 201])
+@pytest.mark.parametrize("orders", ["CCC", "FCF"])
+def test_packed_products_of_all_sizes(dtype, size, orders):
+    a, b, c = (
+        np.array(numbers(dtype, size, size, seed=i), order=order) for i, order in enumerate(orders)
+    )
+    bound = size * np.finfo(dtype).eps
+    made = blas.gemm("N", "T", 1, a, b)
+    assert made.dtype == dtype
+    assert abs(made - a @ b.T).max() <= 8 * bound
+    expected = a @ b.T + 2 * c
+    assert blas.gemm("N", "T", 1, a, b, 2, c) is c
+    assert abs(c - expected).max() <= 8 * bound

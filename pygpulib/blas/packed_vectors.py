@@ -1,4 +1,4 @@
-"""Routines for short vectors on the CPU, for which reading the arguments takes the longest.
+"""Routines for packed vectors on the CPU, which need not be read and arranged like all others.
 
 What SciPy makes of BLAS's functions takes NumPy's arrays as they are, where these are packed. Each
 function here returns None where arguments are of any other kind than the simplest.
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     Functions = dict[int, Callable[..., Any]]
 
 _DTYPES = [np.dtype(name) for name in ("float32", "float64", "complex64", "complex128")]
-# Longer ones are worth the arguments, and other threads may want to work meanwhile.
-_LONGEST = 4096
+# SciPy's BLAS counts with 32 bits.
+_LONGEST = 2**31 - 1
 # So large integers do not fit into float64.
 _LARGEST_NUMBER = 1e308
 
