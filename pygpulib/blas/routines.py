@@ -23,7 +23,7 @@ from __future__ import annotations
 from enum import Enum
 
 from pygpulib._record import record
-from pygpulib.blas.rows import ROWS
+from pygpulib.blas.rows import ROWS, Row
 
 LETTERS = {"float32": "S", "float64": "D", "complex64": "C", "complex128": "Z"}
 """BLAS's letter of each dtype."""
@@ -181,7 +181,7 @@ def _spell(name: str, letters: str) -> dict[str, str]:
 _WITHOUT_SUFFIX = {"geam", "dgmm", "tpttr", "trttp", "syrkx", "herkx", "gemm3m"}
 
 
-def _make(row: tuple[str, str, str, str, str, str, str]) -> Routine:
+def _make(row: Row) -> Routine:
     name, letters, names, native, arrays, family, summary = row
     words = native.split()
     plain = tuple([word.rstrip("~") for word in words])
