@@ -10,9 +10,17 @@ import numpy as np
 
 from pygpulib.core.array import ndarray
 from pygpulib.core.creation import device_array
-from pygpulib.errors import ArgumentError, ArgumentTypeError, AxisError, ShapeError
+from pygpulib.core.interop import as_cuda_array, is_cuda_array
+from pygpulib.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    AxisError,
+    DTypeError,
+    PyGpuLibError,
+    ShapeError,
+)
 from pygpulib.rand.choosing import choose_places
-from pygpulib.rand.drawing import check_is_array, read_size
+from pygpulib.rand.drawing import Array, check_is_array, read_size
 from pygpulib.rand.generator_base import DrawsNumbers
 from pygpulib.rand.moving import Packed, take, take_lines
 from pygpulib.rand.permutations import can_shuffle, random_order, random_orders, shuffle_lines
@@ -72,9 +80,8 @@ class DrawsOrder(DrawsNumbers):
         axis : int
             Along which axis: sub-arrays change places, and stay what they are.
         """
-        if isinstance(x, np.ndarray | ndarray):
-            if isinstance(x, np.ndarray) and not x.flags.writeable:
-                raise ArgumentError("the array to shuffle is read-only")
+        if isinstance(x, np.ndarray) or is_cuda_array(x):
+            x = _read_target(x)
             axis = _read_axis(axis, x.ndim)
             if x.dtype.hasobject:
                 # Python objects stay on the host.
@@ -133,15 +140,20 @@ class DrawsOrder(DrawsNumbers):
             Where to write to; may be `x` itself.
         """
         array = _read_array("x", x)
-        if out is not None and check_is_array(out).shape != array.shape:
+        if out is None:
+            return self._permute(array, axis)
+        target = check_is_array(out)
+        if target.shape != array.shape:
             raise ShapeError(
-                f"the argument out has the shape {check_is_array(out).shape}",
+                f"the argument out has the shape {target.shape}",
                 detail=f"expected that of x, {array.shape}",
             )
-        result = self._permute(array, axis)
-        if out is None:
-            return result
-        _write(check_is_array(out), result)
+        if not np.can_cast(array.dtype, target.dtype, "safe"):
+            raise DTypeError(
+                f"the argument out holds {target.dtype}",
+                detail=f"expected the type of x, {array.dtype}, or one that has all of its values",
+            )
+        _write(target, self._permute(array, axis))
         return out
 
     def _permute(self, array: Packed, axis: int | None) -> ndarray:
@@ -159,7 +171,7 @@ class DrawsOrder(DrawsNumbers):
 
 def _read_number(value: object) -> int | None:
     """Return a number of things, or None for the things themselves."""
-    if isinstance(value, ndarray):
+    if is_cuda_array(value):
         return None
     try:
         number = operator.index(value)  # type: ignore[arg-type]
@@ -174,12 +186,31 @@ def _read_number(value: object) -> int | None:
 
 def _read_array(name: str, value: object) -> Packed:
     """Return a contiguous array with at least one axis."""
-    array = value if isinstance(value, ndarray) else np.asarray(value)
+    try:
+        array = as_cuda_array(value) if is_cuda_array(value) else np.asarray(value)
+    except ValueError as cause:
+        if isinstance(cause, PyGpuLibError):
+            raise
+        raise ArgumentTypeError(
+            f"the argument {name} is a {type(value).__name__} with rows of different lengths",
+            detail="expected an integer, or an array",
+        ) from cause
     if array.ndim == 0:
         raise ArgumentTypeError(
             f"the argument {name} is {value!r}", detail="expected an integer, or an array"
         )
     return _packed(array)
+
+
+def _read_target(x: object) -> Array:
+    """Return an array that can be shuffled in place."""
+    array = x if isinstance(x, np.ndarray) else as_cuda_array(x)
+    is_readonly = (
+        not array.flags.writeable if isinstance(array, np.ndarray) else array.buffer.is_readonly
+    )
+    if is_readonly:
+        raise ArgumentError("the array to shuffle is read-only")
+    return array
 
 
 def _packed(array: ndarray | np.ndarray[Any, np.dtype[Any]]) -> Packed:
@@ -203,8 +234,13 @@ def _write(target: ndarray | np.ndarray[Any, np.dtype[Any]], source: ndarray) ->
         target.copy_to_device(source)
 
 
-def _read_axis(axis: int, ndim: int) -> int:
-    number = operator.index(axis)
+def _read_axis(axis: object, ndim: int) -> int:
+    try:
+        number = operator.index(axis)  # type: ignore[arg-type]
+    except TypeError as cause:
+        raise ArgumentTypeError(
+            f"the argument axis is {axis!r}", detail="expected an integer"
+        ) from cause
     if not -ndim <= number < ndim:
         raise AxisError(
             f"the argument axis is {axis}, and the array has {ndim} axes",

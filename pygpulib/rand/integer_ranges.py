@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pygpulib._record import record
+from pygpulib.core.dtypes import numpy_dtype
 from pygpulib.errors import ArgumentError, ArgumentTypeError, DTypeError
 from pygpulib.rand import discrete
 from pygpulib.rand.operands import Operand, broadcast_shape, to_host
@@ -43,13 +44,13 @@ def read_integer_dtype(dtype: object) -> np.dtype[Any]:
     DTypeError
         If it is not a type of integers, or bool.
     """
-    found = np.dtype(dtype)  # type: ignore[call-overload]
+    found = numpy_dtype(dtype)  # type: ignore[arg-type]
     if found.kind not in "iub" or not found.isnative:
         raise DTypeError(
             f"integers were asked for as {found}",
             detail="expected bool, or an integer type such as int64 or uint8",
         )
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def read_range(low: object, high: object, dtype: np.dtype[Any], endpoint: bool) -> IntegerRange:

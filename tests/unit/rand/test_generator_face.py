@@ -12,7 +12,7 @@ import pytest
 from pygpulib import rand
 from pygpulib.core.array import ndarray
 from pygpulib.core.creation import device_array, to_device
-from pygpulib.errors import ArgumentError, PyGpuLibError
+from pygpulib.errors import ArgumentError, ArgumentTypeError, PyGpuLibError
 
 
 def ours():
@@ -251,6 +251,12 @@ shuffle((1, 2)) | a tuple cannot be shuffled
 permuted([3, 4], axis=2) | the argument axis is 2
 permuted([3, 4], out=np.empty(3)) | the argument out has the shape \\(3,\\)
 permuted(5) | the argument x is 5
+permuted([1.5, 2.5], out=np.empty(2, int)) | the argument out holds int64
+permuted([1.5, 2.5], out=np.empty(2, "f4")) | the argument out holds float32
+choice(np.ones((2, 2)), axis=1.5) | the argument axis is 1.5
+permuted(np.ones((2, 2)), axis="a") | the argument axis is 'a'
+shuffle(np.ones((2, 2)), axis=None) | the argument axis is None
+integers(3, dtype="x") | 'x' is not a dtype
 """
 
 
@@ -404,6 +410,30 @@ class OfAnotherLibrary:
         interface = self.array.__cuda_array_interface__
         address, _ = interface["data"]
         self.__cuda_array_interface__ = {**interface, "data": (address, is_read_only)}
+
+
+def test_arrays_of_other_libraries_are_chosen_from_and_shuffled():
+    array = np.arange(12.0).reshape(3, 4)
+    for call in ("choice(x, 5)", "permutation(x, axis=1)", "permuted(x, axis=0)"):
+        found, expected = (
+            eval(f"rng.{call}", {"rng": ours(), "x": x}) for x in (OfAnotherLibrary(array), array)
+        )
+        np.testing.assert_array_equal(found.copy_to_host(), expected.copy_to_host())
+    other = OfAnotherLibrary(array)
+    ours().shuffle(other, axis=1)
+    expected = ours().permutation(array, axis=1).copy_to_host()
+    np.testing.assert_array_equal(other.array.copy_to_host(), expected)
+    with pytest.raises(ArgumentError, match="the array to shuffle is read-only"):
+        ours().shuffle(OfAnotherLibrary(array, is_read_only=True))
+    wider = np.empty(3, np.complex128)
+    assert ours().permuted([1.0, 2.0, 3.0], out=wider) is wider
+    assert sorted(wider.real) == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("call", ["choice", "permutation", "permuted"])
+def test_ragged_lists_are_no_arrays(call):
+    with pytest.raises(ArgumentTypeError, match="is a list with rows of different lengths"):
+        getattr(ours(), call)([[1, 2], [3]])
 
 
 def test_arrays_of_other_libraries_are_parameters_and_outputs():
