@@ -11,6 +11,7 @@ import numpy as np
 
 from pygpulib.core.creation import device_array
 from pygpulib.core.device import current_device, current_driver
+from pygpulib.core.dtypes import numpy_dtype
 from pygpulib.core.stream import Stream, stream_handle
 from pygpulib.errors import ArgumentError
 from pygpulib.rand.binding import read_type
@@ -315,7 +316,7 @@ def _new(
     """Return an array for random numbers."""
     lengths = size if isinstance(size, (tuple, list)) else (size,)
     shape = tuple(read_integer("size", length, 0, 2**62) for length in lengths)
-    kind = np.dtype(dtype)
+    kind = numpy_dtype(dtype)
     return device_array(shape, kind, stream=stream) if device else np.empty(shape, kind)
 
 
@@ -430,10 +431,12 @@ def quasi(
     stream : Stream, optional
         Where the work is queued.
     """
-    if bits not in {32, 64}:
+    width = read_integer("bits", bits, 32, 64)
+    if width not in {32, 64}:
         raise ArgumentError(f"the argument bits is {bits!r}", detail="expected 32 or 64")
-    array = _new(size, f"uint{bits}", device, stream)
-    generator = _shared(QRNG, QRNG.SOBOL32 if bits == 32 else QRNG.SOBOL64, stream)
-    generator.ndim = nd
+    dimensions = read_integer("nd", nd, 1, MAX_DIMENSIONS)
+    array = _new(size, f"uint{width}", device, stream)
+    generator = _shared(QRNG, QRNG.SOBOL32 if width == 32 else QRNG.SOBOL64, stream)
+    generator.ndim = dimensions
     generator.generate(array)
     return array
