@@ -36,6 +36,7 @@ def _by_dtype(names: str) -> Functions:
 
 _SCAL = _by_dtype("sscal dscal cscal zscal")
 _AXPY = _by_dtype("saxpy daxpy caxpy zaxpy")
+_SWAP = _by_dtype("sswap dswap cswap zswap")
 
 
 def _read_vector(array: Any) -> HostArray | None:  # noqa: ANN401
@@ -65,16 +66,28 @@ def _measure(functions: Functions, x: Any) -> Any:  # noqa: ANN401
     return np.float32(result) if vector.dtype.char in "fF" else np.float64(result)
 
 
+def _find_largest(functions: Functions, x: Any) -> int | None:  # noqa: ANN401
+    vector = _read_vector(x)
+    function = None if vector is None else functions.get(id(vector.dtype))
+    return None if function is None else int(function(vector))
+
+
+def _read_pair(x: Any, y: Any) -> tuple[HostArray, HostArray] | None:  # noqa: ANN401
+    """Return two vectors of one dtype and length."""
+    first, second = _read_vector(x), _read_vector(y)
+    if first is None or second is None:
+        return None
+    is_alike = first.size == second.size and first.dtype is second.dtype
+    return (first, second) if is_alike else None
+
+
 def _multiply(functions: Functions, x: Any, y: Any) -> Any:  # noqa: ANN401
     """Return one number from two vectors."""
-    first, second = _read_vector(x), _read_vector(y)
-    if first is None or second is None or first.size != second.size:
+    pair = _read_pair(x, y)
+    function = None if pair is None else functions.get(id(pair[0].dtype))
+    if pair is None or function is None:
         return None
-    dtype = first.dtype
-    function = functions.get(id(dtype))
-    if function is None or second.dtype is not dtype:
-        return None
-    return dtype.type(function(first, second))
+    return pair[0].dtype.type(function(*pair))
 
 
 def _scale(alpha: Any, x: Any) -> Any:  # noqa: ANN401
@@ -90,17 +103,36 @@ def _scale(alpha: Any, x: Any) -> Any:  # noqa: ANN401
 
 
 def _add(alpha: Any, x: Any, y: Any) -> Any:  # noqa: ANN401
-    first, second = _read_vector(x), _read_vector(y)
-    if first is None or second is None or first.size != second.size:
+    pair = _read_pair(x, y)
+    function = None if pair is None else _AXPY.get(id(pair[0].dtype))
+    if pair is None or function is None or not _multiplies(alpha, pair[0].dtype):
         return None
-    function = _AXPY.get(id(second.dtype))
-    if function is None or first.dtype is not second.dtype or not second.flags.writeable:
+    if not pair[1].flags.writeable or np.may_share_memory(*pair):
         return None
-    if np.may_share_memory(first, second) or not _multiplies(alpha, second.dtype):
-        return None
-    made = function(first, second, first.size, alpha)
-    assert made is second
+    made = function(*pair, pair[0].size, alpha)
+    assert made is pair[1]
     return y
+
+
+def _copy(x: Any, y: Any) -> Any:  # noqa: ANN401
+    pair = _read_pair(x, y)
+    if pair is None or id(pair[0].dtype) not in _AXPY or not pair[1].flags.writeable:
+        return None
+    np.copyto(pair[1], pair[0])
+    return y
+
+
+def _swap(x: Any, y: Any) -> Any:  # noqa: ANN401
+    pair = _read_pair(x, y)
+    function = None if pair is None else _SWAP.get(id(pair[0].dtype))
+    if pair is None or function is None or np.may_share_memory(*pair):
+        return None
+    if not (pair[0].flags.writeable and pair[1].flags.writeable):
+        return None
+    first, second = function(*pair)
+    assert first is pair[0]
+    assert second is pair[1]
+    return x, y
 
 
 SHORT_WAYS: dict[str, Callable[..., Any]] = {
@@ -108,7 +140,10 @@ SHORT_WAYS: dict[str, Callable[..., Any]] = {
     "dotc": partial(_multiply, _by_dtype("sdot ddot cdotc zdotc")),
     "nrm2": partial(_measure, _by_dtype("snrm2 dnrm2 scnrm2 dznrm2")),
     "asum": partial(_measure, _by_dtype("sasum dasum scasum dzasum")),
+    "amax": partial(_find_largest, _by_dtype("isamax idamax icamax izamax")),
     "scal": _scale,
     "axpy": _add,
+    "copy": _copy,
+    "swap": _swap,
 }
 """By the names of routines; the arguments are those of the functions, without the stream."""

@@ -54,6 +54,29 @@ def test_vectors_are_changed_in_place(place, dtype, alpha):
 
 
 @PLACES
+@DTYPES
+@pytest.mark.parametrize("count", [1, 7])
+def test_vectors_are_copied_exchanged_and_searched(place, dtype, count):
+    x, y = numbers(dtype, count), numbers(dtype, count, seed=1)
+    first, second = place(x), place(y)
+    exchanged = blas.swap(first, second)
+    assert exchanged[0] is first
+    assert exchanged[1] is second
+    np.testing.assert_array_equal(np.asarray(first), y)
+    np.testing.assert_array_equal(np.asarray(second), x)
+    assert blas.copy(first, second) is second
+    np.testing.assert_array_equal(np.asarray(second), y)
+    found = blas.amax(first)
+    assert type(found) is int
+    assert found == np.argmax(abs(y.real) + abs(y.imag))
+    memory = place(numbers(dtype, 2 * count))
+    expected = np.asarray(memory)[:count].copy()
+    np.testing.assert_array_equal(
+        np.asarray(blas.copy(memory[:count], memory[1 : count + 1])), expected
+    )
+
+
+@PLACES
 def test_numbers_that_are_none_or_infinite_multiply(place):
     with np.errstate(invalid="ignore", over="ignore"):
         for alpha in (np.nan, np.inf, -np.inf, 1e308, 1e300):
@@ -86,10 +109,17 @@ def test_rules_for_packed_vectors(place):
     frozen.flags.writeable = False
     with pytest.raises(ArgumentError, match="scal: the argument x is read-only"):
         blas.scal(2.0, frozen)
-    with pytest.raises(ArgumentError, match="axpy: the argument y is read-only"):
-        blas.axpy(2.0, place(frozen), frozen)
+    for name, call in {
+        "axpy: the argument y": lambda: blas.axpy(2.0, place(frozen), frozen),
+        "copy: the argument y": lambda: blas.copy(x, frozen),
+        "swap: the argument x": lambda: blas.swap(frozen, x),
+        "swap: the argument y": lambda: blas.swap(x, frozen),
+    }.items():
+        with pytest.raises(ArgumentError, match=f"{name} is read-only"):
+            call()
+    same(x, [1, 1, 1])
     same(blas.axpy(2.0, frozen, x), [3, 3, 3])
-    for call in (blas.dot, lambda x, y: blas.axpy(1.0, x, y)):
+    for call in (blas.dot, blas.copy, blas.swap, lambda x, y: blas.axpy(1.0, x, y)):
         with pytest.raises(ShapeError, match=r"the argument y has shape \(2,\)"):
             call(place(np.ones(3)), place(np.ones(2)))
     assert blas.dot(place(np.ones(0)), place(np.ones(0))) == 0
