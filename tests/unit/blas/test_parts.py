@@ -179,6 +179,7 @@ def test_what_cannot_be_cut_is_refused(small_integers):
     assert blas.asum(x) == 20
 
 
+@pytest.mark.cpu_only("arrays of so many bytes are not copied to a GPU")
 def test_vectors_that_no_int_counts():
     # Memory that nobody has written to takes none.
     kind = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
