@@ -125,8 +125,9 @@ def run_native(
 
 def _read_address(function: str, name: str, value: object) -> int:
     if not isinstance(value, ndarray) and not is_cuda_array(value):
+        kind = "NumPy array" if isinstance(value, np.ndarray) else type(value).__name__
         raise ArgumentTypeError(
-            f"{function}: the argument {name} is a {type(value).__name__}",
+            f"{function}: the argument {name} is a {kind}",
             detail="expected an array in device memory",
             help="copy it there with cuda.to_device(...)",
         )

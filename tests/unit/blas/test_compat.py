@@ -138,7 +138,7 @@ def test_typed_functions_name_arguments_of_a_wrong_kind():
     with pytest.raises(ArgumentTypeError) as caught:
         cuBlas().Ddot(2, np.ones(2), 1, x, 1)
     assert str(caught.value) == (
-        "Ddot: the argument x is a ndarray\nexpected an array in device memory\n"
+        "Ddot: the argument x is a NumPy array\nexpected an array in device memory\n"
         "help: copy it there with cuda.to_device(...)"
     )
     with pytest.raises(ArgumentTypeError) as caught:
