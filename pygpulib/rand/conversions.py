@@ -48,7 +48,7 @@ class Conversion:
     values : int
         How many numbers it returns, as a tuple.
     function : Function
-        Takes the four parameters of :class:`Parameters` after the draws.
+        Takes the draws as a tuple, and after it the four parameters of :class:`Parameters`.
     """
 
     draws: int
@@ -127,81 +127,103 @@ def parameters_of(request: Request) -> Parameters:
             return _NOTHING
 
 
-# ------------------------------------------------------------------------- from 32 random bits
+# ------------------------------------------------------------------------------- the functions
 
 
 @device
-def _raw(x: Value, _a: Value, _b: Value, _table: Value, _aliases: Value) -> Value:
-    return (x,)
+def _scale_singles(normals: Value, mean: Value, sigma: Value) -> Value:
+    first, second = normals
+    return dist.scale_single(first, mean, sigma), dist.scale_single(second, mean, sigma)
 
 
 @device
-def _uniform_single(x: Value, _a: Value, _b: Value, _table: Value, _aliases: Value) -> Value:
-    return (dist.uniform_single(x),)
+def _scale_doubles(normals: Value, mean: Value, sigma: Value) -> Value:
+    first, second = normals
+    return dist.scale_double(first, mean, sigma), dist.scale_double(second, mean, sigma)
+
+
+def make_conversions(
+    bits: Value,
+    single: Value,
+    double: Value,
+    chance: Value,
+    polar_single: Value,
+    polar_double: Value,
+    draws_of_double: int,
+) -> Conversions:
+    """Return the conversions of a generator.
+
+    Parameters
+    ----------
+    bits, single, chance : Function
+        From a draw to raw bits, to a uniform float32, and to a uniform float64 for the tables of
+        discrete distributions.
+    double : Function
+        From one or two draws to a uniform float64.
+    polar_single, polar_double : Function
+        From twice as many draws to a uniform number and an angle.
+    draws_of_double : int
+        How many draws make a uniform float64.
+    """
+    one, two = draws_of_double, 2 * draws_of_double
+    rows: dict[Method, tuple[int, int, Function]] = {
+        Method.RAW: (1, 1, lambda d, _a, _b, _t, _k: (bits(*d),)),
+        Method.UNIFORM_SINGLE: (1, 1, lambda d, _a, _b, _t, _k: (single(*d),)),
+        Method.UNIFORM_DOUBLE: (one, 1, lambda d, _a, _b, _t, _k: (double(*d),)),
+        Method.NORMAL_SINGLE: (
+            2,
+            2,
+            lambda d, a, b, _t, _k: _scale_singles(dist.box_muller_single(*polar_single(*d)), a, b),
+        ),
+        Method.NORMAL_DOUBLE: (
+            two,
+            2,
+            lambda d, a, b, _t, _k: _scale_doubles(dist.box_muller_double(*polar_double(*d)), a, b),
+        ),
+        Method.LOGNORMAL_SINGLE: (
+            2,
+            2,
+            lambda d, a, b, _t, _k: dist.lognormals_single(polar_single(*d), a, b),
+        ),
+        Method.LOGNORMAL_DOUBLE: (
+            two,
+            2,
+            lambda d, a, b, _t, _k: dist.lognormals_double(polar_double(*d), a, b),
+        ),
+        Method.POISSON_TABLE: (
+            1,
+            1,
+            lambda d, a, _b, t, k: (poisson.draw_from_cells(chance(*d), a, t, k),),
+        ),
+        Method.BINOMIAL: (
+            one,
+            1,
+            lambda d, a, _b, t, k: (poisson.find_in_cumulative(double(*d), a, t, k),),
+        ),
+    }
+    return {
+        method: Conversion(draws, values, device(function))
+        for method, (draws, values, function) in rows.items()
+    }
 
 
 @device
-def _uniform_double(
-    x: Value, y: Value, _a: Value, _b: Value, _table: Value, _aliases: Value
-) -> Value:
-    return (dist.uniform_double(x, y),)
-
-
-@device
-def _normal_single(x: Value, y: Value, a: Value, b: Value, _table: Value, _aliases: Value) -> Value:
-    first, second = dist.normals_single(x, y)
-    return dist.scale_single(first, a, b), dist.scale_single(second, a, b)
-
-
-@device
-def _lognormal_single(
-    x: Value, y: Value, a: Value, b: Value, _table: Value, _aliases: Value
-) -> Value:
-    return dist.lognormals_single(dist.polar_single(x, y), a, b)
-
-
-@device
-def _normal_double(
-    x: Value, y: Value, z: Value, w: Value, a: Value, b: Value, _table: Value, _aliases: Value
-) -> Value:
-    first, second = dist.normals_double(x, y, z, w)
-    return dist.scale_double(first, a, b), dist.scale_double(second, a, b)
-
-
-@device
-def _lognormal_double(
-    x: Value, y: Value, z: Value, w: Value, a: Value, b: Value, _table: Value, _aliases: Value
-) -> Value:
-    return dist.lognormals_double(dist.polar_double(x, y, z, w), a, b)
-
-
-@device
-def _poisson_table(x: Value, a: Value, _b: Value, table: Value, aliases: Value) -> Value:
-    return (poisson.draw_from_cells(dist.uniform_upper(x), a, table, aliases),)
-
-
-@device
-def _poisson_normal(
-    x: Value, y: Value, a: Value, b: Value, _table: Value, _aliases: Value
-) -> Value:
-    return poisson.round_pair(dist.polar_single(x, y), a, b)
-
-
-@device
-def _binomial(x: Value, y: Value, a: Value, _b: Value, table: Value, guide: Value) -> Value:
-    return (poisson.find_in_cumulative(dist.uniform_double(x, y), a, table, guide),)
+def _same(x: Value) -> Value:
+    return x
 
 
 FROM_BITS: Conversions = {
-    Method.RAW: Conversion(1, 1, _raw),
-    Method.UNIFORM_SINGLE: Conversion(1, 1, _uniform_single),
-    Method.UNIFORM_DOUBLE: Conversion(2, 1, _uniform_double),
-    Method.NORMAL_SINGLE: Conversion(2, 2, _normal_single),
-    Method.NORMAL_DOUBLE: Conversion(4, 2, _normal_double),
-    Method.LOGNORMAL_SINGLE: Conversion(2, 2, _lognormal_single),
-    Method.LOGNORMAL_DOUBLE: Conversion(4, 2, _lognormal_double),
-    Method.POISSON_TABLE: Conversion(1, 1, _poisson_table),
-    Method.POISSON_NORMAL: Conversion(2, 2, _poisson_normal),
-    Method.BINOMIAL: Conversion(2, 1, _binomial),
+    **make_conversions(
+        _same,
+        dist.uniform_single,
+        dist.uniform_double,
+        dist.uniform_upper,
+        dist.polar_single,
+        dist.polar_double,
+        2,
+    ),
+    Method.POISSON_NORMAL: Conversion(
+        2, 2, device(lambda d, a, b, _t, _k: poisson.round_pair(dist.polar_single(*d), a, b))
+    ),
 }
 """For generators whose draws are 32 random bits: XORWOW and Philox."""

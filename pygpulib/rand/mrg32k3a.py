@@ -16,7 +16,7 @@ from pygpulib.jit.intrinsics.bits import float_bits
 from pygpulib.rand import distributions as dist
 from pygpulib.rand import poisson_tables as poisson
 from pygpulib.rand.compiling import Value, device
-from pygpulib.rand.conversions import Conversion, Conversions, Method
+from pygpulib.rand.conversions import Method, make_conversions
 from pygpulib.rand.kinds import Ordering
 from pygpulib.rand.streams_interleaved import (
     Family,
@@ -97,55 +97,9 @@ def _polar_double(x: Value, y: Value) -> Value:
 
 
 @device
-def _raw(z: Value, _a: Value, _b: Value, _table: Value, _aliases: Value) -> Value:
+def _bits(z: Value) -> Value:
     # The largest draw becomes 2**32, which wraps to 0.
-    return (np.uint32(float_bits(np.floor(z * _TO_BITS) + _BITS_OFFSET)),)
-
-
-@device
-def _uniform_single(z: Value, _a: Value, _b: Value, _table: Value, _aliases: Value) -> Value:
-    return (_single(z),)
-
-
-@device
-def _uniform_double(z: Value, _a: Value, _b: Value, _table: Value, _aliases: Value) -> Value:
-    return (_double(z),)
-
-
-@device
-def _normal_single(x: Value, y: Value, a: Value, b: Value, _table: Value, _aliases: Value) -> Value:
-    first, second = dist.box_muller_single(*_polar_single(x, y))
-    return dist.scale_single(first, a, b), dist.scale_single(second, a, b)
-
-
-@device
-def _normal_double(x: Value, y: Value, a: Value, b: Value, _table: Value, _aliases: Value) -> Value:
-    first, second = dist.box_muller_double(*_polar_double(x, y))
-    return dist.scale_double(first, a, b), dist.scale_double(second, a, b)
-
-
-@device
-def _lognormal_single(
-    x: Value, y: Value, a: Value, b: Value, _table: Value, _aliases: Value
-) -> Value:
-    return dist.lognormals_single(_polar_single(x, y), a, b)
-
-
-@device
-def _lognormal_double(
-    x: Value, y: Value, a: Value, b: Value, _table: Value, _aliases: Value
-) -> Value:
-    return dist.lognormals_double(_polar_double(x, y), a, b)
-
-
-@device
-def _poisson_table(z: Value, a: Value, _b: Value, table: Value, aliases: Value) -> Value:
-    return (poisson.draw_from_cells(_double(z), a, table, aliases),)
-
-
-@device
-def _binomial(z: Value, a: Value, _b: Value, table: Value, guide: Value) -> Value:
-    return (poisson.find_in_cumulative(_double(z), a, table, guide),)
+    return np.uint32(float_bits(np.floor(z * _TO_BITS) + _BITS_OFFSET))
 
 
 @device
@@ -163,17 +117,7 @@ def _poisson_normal(state: Value, a: Value, b: Value, _table: Value, _aliases: V
     return (*words, 0.0 if is_kept else x, y), (number,)
 
 
-_CONVERSIONS: Conversions = {
-    Method.RAW: Conversion(1, 1, _raw),
-    Method.UNIFORM_SINGLE: Conversion(1, 1, _uniform_single),
-    Method.UNIFORM_DOUBLE: Conversion(1, 1, _uniform_double),
-    Method.NORMAL_SINGLE: Conversion(2, 2, _normal_single),
-    Method.NORMAL_DOUBLE: Conversion(2, 2, _normal_double),
-    Method.LOGNORMAL_SINGLE: Conversion(2, 2, _lognormal_single),
-    Method.LOGNORMAL_DOUBLE: Conversion(2, 2, _lognormal_double),
-    Method.POISSON_TABLE: Conversion(1, 1, _poisson_table),
-    Method.BINOMIAL: Conversion(1, 1, _binomial),
-}
+_CONVERSIONS = make_conversions(_bits, _single, _double, _double, _polar_single, _polar_double, 1)
 
 
 @cache

@@ -96,7 +96,7 @@ def _make_unit(conversion: Conversion) -> Function:
         for block in blocks:
             words += _block(counter + block, stream, states)
         for start in starts:
-            numbers += convert(*words[start : start + draws], a, b, table, aliases)
+            numbers += convert(words[start : start + draws], a, b, table, aliases)
         return (counter + count, stream, states), numbers
 
     return unit

@@ -32,7 +32,7 @@ def make_unit(step: Function, output: Function, conversion: Conversion) -> Funct
         for _ in turns:
             state = step(state)
             draws += (output(state),)
-        return state, convert(*draws, a, b, table, aliases)
+        return state, convert(draws, a, b, table, aliases)
 
     return unit
 

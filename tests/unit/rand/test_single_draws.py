@@ -32,7 +32,7 @@ EXACT = [
 ROUNDED = {
     make_request(Distribution.NORMAL, "float32", 0.0, 1.0): 1,
     # The library itself is up to 10.7 away from the true quantiles, this package 4. Of all 2**32
-    # arguments of 32 bits ten are 10 apart, and none more.
+    # arguments of 32 bits twelve are 10 apart, and none more.
     make_request(Distribution.NORMAL, "float64", 0.0, 1.0): 10,
     make_request(Distribution.NORMAL, "float32", 0.0, 2.5): 2,
     make_request(Distribution.LOGNORMAL, "float32", 0.0, 0.5): 4,
