@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from pygpulib.rand.engine import Engine
+from pygpulib.rand.engine import foreign_state
+from pygpulib.rand.history import History
 from pygpulib.rand.kinds import Kind
+
+if TYPE_CHECKING:
+    from pygpulib.rand.engine import AnyArray, BaseEngine, Engine, EngineState
+    from pygpulib.rand.request import Request
 
 _ENGINES = {
     Kind.XORWOW: ("xorwow", "XorwowEngine"),
@@ -20,6 +27,32 @@ _ENGINES = {
 }
 
 
+class _Noting:
+    """What is put before an engine, so that the other back end can go on from its states."""
+
+    has_history = True
+    history: History
+
+    def fill(self, request: Request, out: AnyArray, stream: int = 0) -> None:
+        """Write the next numbers, and note it."""
+        super().fill(request, out, stream)  # type: ignore[misc]
+        self.note_numbers(request, out.size)  # type: ignore[attr-defined]
+
+    def set_state(self, state: EngineState) -> None:
+        """Go on from a state, and from what it tells about how it came about."""
+        if not state.position:
+            raise foreign_state(state)
+        super().set_state(state)  # type: ignore[misc]
+        self.history = History(state.history)
+
+
+@cache
+def _class_of(kind: Kind) -> type[BaseEngine]:
+    module, name = _ENGINES[kind]
+    engine = getattr(import_module(f"pygpulib.rand.{module}"), name)
+    return type(name, (_Noting, engine), {})
+
+
 def create(kind: Kind) -> Engine:
     """Return a new generator that fills arrays in host memory.
 
@@ -28,6 +61,4 @@ def create(kind: Kind) -> Engine:
     kind : Kind
         Which one; its module is imported when it is first asked for.
     """
-    module, name = _ENGINES[kind]
-    engine: Engine = getattr(import_module(f"pygpulib.rand.{module}"), name)(kind)
-    return engine
+    return _class_of(kind)(kind)

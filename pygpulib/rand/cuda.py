@@ -18,7 +18,7 @@ from pygpulib.errors import ArgumentError, DeviceMismatchError
 from pygpulib.jit.intrinsics.threads import blockDim, blockIdx, gridDim, threadIdx
 from pygpulib.rand.binomial import cumulative
 from pygpulib.rand.compiling import Value, kernel
-from pygpulib.rand.engine import BaseEngine
+from pygpulib.rand.engine import BaseEngine, foreign_state
 from pygpulib.rand.history import MAX_EVENTS, Setting
 from pygpulib.rand.poisson_tables import find_in_cumulative, guide_to
 from pygpulib.rand.request import Distribution, Request, make_request
@@ -168,7 +168,7 @@ class CurandEngine(BaseEngine):
         with self._queueing(stream):
             order_after([out.buffer], stream)
             function(self._handle, out.address, out.size, *request.parameters)
-        self._note_numbers(request, out.size)
+        self.note_numbers(request, out.size)
 
     @contextmanager
     def _queueing(self, stream: int) -> Iterator[None]:
@@ -212,10 +212,7 @@ class CurandEngine(BaseEngine):
         """Go on from a state of an engine of the same kind and back end."""
         self._check_kind(state)
         if state.history is None:
-            raise ArgumentError(
-                "the state of a generator comes from another back end",
-                help="use a generator of the same kind on the back end that the state is of",
-            )
+            raise foreign_state(state)
         fresh = type(self)(self.kind)
         fresh.repeat(state.history)
         self.__dict__, fresh.__dict__ = fresh.__dict__, self.__dict__

@@ -298,7 +298,8 @@ class BaseEngine(ABC):
         restarts = setting is Setting.OFFSET or not self.rules.has_offset
         self.history.tell(setting, value, restarts=restarts)
 
-    def _note_numbers(self, request: Request, size: int) -> None:
+    def note_numbers(self, request: Request, size: int) -> None:
+        """Note that numbers were made."""
         if size % 2 and self.needs_pairs(request):
             size += 1
         self.history.ask(request, size)
@@ -367,12 +368,17 @@ def restore(state: EngineState) -> Engine:
     elif state.history is not None:
         engine.repeat(state.history)
     else:
-        raise ArgumentError(
-            f"the state of a generator {RULES[state.kind].name} comes from another back end",
-            detail="it does not tell how it came about",
-            help="let it go on where it is from, or begin anew with its seed and an offset",
-        )
+        raise foreign_state(state)
     return engine
+
+
+def foreign_state(state: EngineState) -> ArgumentError:
+    """Return the error for a state that only the other back end can go on from."""
+    return ArgumentError(
+        f"the state of a generator {RULES[state.kind].name} comes from another back end",
+        detail="it does not tell how it came about",
+        help="let it go on where it is from, or begin anew with its seed and an offset",
+    )
 
 
 _TABLES = {"cpu": "pygpulib.rand.cpu", "cuda": "pygpulib.rand.cuda"}

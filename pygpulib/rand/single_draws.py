@@ -210,8 +210,6 @@ SOURCES = {
 class SingleDrawEngine(BaseEngine):
     """A generator that takes one draw for each number, whatever is asked for."""
 
-    has_history = True
-
     def __init__(self, kind: Kind) -> None:
         super().__init__(kind)
         # What was asked for last, and how it is served.
@@ -235,7 +233,6 @@ class SingleDrawEngine(BaseEngine):
             return
         self.check_size(out.size)
         self._write(out.view(request.dtype) if out.dtype.kind == "i" else out)
-        self._note_numbers(request, out.size)
 
     @property
     def _function(self) -> Function:

@@ -190,13 +190,6 @@ def test_an_offset_forgets_what_was_generated(curand):
     assert np.array_equal(draw(other, UNIFORM, 5), draw(engine, UNIFORM, 5))
 
 
-def test_a_state_of_the_cpu_is_refused(curand):
-    state = create_on_cpu(Kind.XORWOW)
-    draw(state, UNIFORM, 3)
-    with pytest.raises(ArgumentError, match="comes from another back end"):
-        create(Kind.XORWOW).set_state(state.get_state())
-
-
 @pytest.mark.parametrize("kind", [*QUICK, Kind.MRG32K3A])
 def test_a_state_is_gone_on_from_on_the_cpu(curand, kind):
     engine = create(kind)
@@ -217,26 +210,48 @@ def test_a_state_is_gone_on_from_on_the_cpu(curand, kind):
     with use_driver(cpu_driver()):
         other = pickle.loads(state)
         assert other.fills_host_memory
-        again = pickle.dumps(other) if other.has_history else None
+        again = pickle.dumps(pickle.loads(pickle.dumps(other)))
     expected = [draw(engine, request, 9) for request in EVERYTHING]
     for request, numbers in zip(EVERYTHING, expected, strict=True):
         assert_same(draw(other, request, 9), numbers)
-    if again:
-        back = pickle.loads(again)
-        assert not back.fills_host_memory
-        for request, numbers in zip(EVERYTHING, expected, strict=True):
-            assert_same(draw(back, request, 9), numbers)
+    back = pickle.loads(again)
+    assert not back.fills_host_memory
+    for request, numbers in zip(EVERYTHING, expected, strict=True):
+        assert_same(draw(back, request, 9), numbers)
+
+
+@pytest.mark.parametrize("kind", [*QUICK, Kind.MRG32K3A])
+def test_a_state_of_the_cpu_is_gone_on_from_on_the_gpu(curand, kind):
+    large = make_request(Distribution.POISSON, "uint32", 5000.0)
+    with use_driver(cpu_driver()):
+        engine = create_on_cpu(kind)
+    if RULES[kind].is_quasi:
+        engine.set_offset(5)
+        engine.set_dimensions(3)
+    else:
+        engine.set_seed(11)
+        engine.set_ordering(Ordering.PSEUDO_LEGACY)
+    for request, size in zip([large, *EVERYTHING] * 2, range(3, 45, 3), strict=True):
+        draw(engine, request, size)
+    if not RULES[kind].is_quasi:
+        engine.set_seed(12)
+        draw(engine, NORMAL, 7)
+    other = restore(engine.get_state())
+    for request in [large, *EVERYTHING]:
+        assert_same(draw(other, request, 9), draw(engine, request, 9))
 
 
 def test_a_state_that_does_not_tell_how_it_came_about_stays_where_it_is(curand):
+    message = "XORWOW comes from another back end\nit does not tell how it came about"
     with use_driver(cpu_driver()):
-        engine = create_on_cpu(Kind.SOBOL32)
+        engine = create_on_cpu(Kind.XORWOW)
         draw(engine, UNIFORM, 3)
     state = replace(engine.get_state(), history=None)
-    with pytest.raises(
-        ArgumentError, match="Sobol32 comes from another back end\nit does not tell"
-    ):
-        restore(state)
+    for go_on in (restore, create(Kind.XORWOW).set_state):
+        with pytest.raises(ArgumentError, match=message):
+            go_on(state)
+    with pytest.raises(ArgumentError, match=message):
+        engine.set_state(create(Kind.XORWOW).get_state())
 
 
 def test_a_state_of_another_generator_is_refused(curand):
