@@ -139,9 +139,7 @@ def _standard_gamma(stream: Value, shape: Value) -> Value:
 def _beta(stream: Value, a: Value, b: Value) -> Value:
     x, number = log_gamma(stream, 0, a)
     y, _ = log_gamma(stream, number, b)
-    top = max(x, y)
-    first, second = math.exp(x - top), math.exp(y - top)
-    return first / (first + second)
+    return 1.0 / (1.0 + math.exp(y - x))
 
 
 @device

@@ -109,6 +109,7 @@ def test_wald_numbers_of_extreme_scales():
 def test_beta_numbers_of_tiny_shapes_are_numbers():
     numbers = draw("beta", (1e-5, 2e-5))
     assert np.all((numbers >= 0) & (numbers <= 1))
+    assert (draw("beta", (2.0, np.inf)) == 0.0).all()
     # Nearly all are at one of the ends, with odds of two to one.
     share = stats.binomtest(int(np.sum(numbers < 0.5)), SIZE, 2 / 3)
     assert share.pvalue > LIMIT
