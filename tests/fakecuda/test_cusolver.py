@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -276,14 +277,16 @@ def test_factors_of_scipy(library, dtype):
 
 
 def test_scipy_says_what_is_wrong(library):
-    for a, function, kind, message in (
-        (np.full((2, 2), np.nan), linalg.scipy.lu_factor, ValueError, "infs or NaNs"),
-        (np.full((2, 2), np.inf), linalg.scipy.svd, ValueError, "infs or NaNs"),
-        (-np.eye(2), linalg.scipy.cho_factor, linalg.LinAlgError, "not positive definite"),
-        (np.ones((2, 3)), linalg.scipy.cholesky, ValueError, "square"),
+    for a, name, kind in (
+        (np.full((2, 2), np.nan), "lu_factor", ValueError),
+        (np.full((2, 2), np.inf), "svd", ValueError),
+        (-np.eye(2), "cho_factor", linalg.LinAlgError),
+        (np.ones((2, 3)), "cholesky", ValueError),
     ):
-        with pytest.raises(kind, match=message):
-            function(cuda.to_device(a))
+        with pytest.raises(kind) as on_host:
+            getattr(scipy.linalg, name)(a)
+        with pytest.raises(kind, match=re.escape(str(on_host.value))):
+            getattr(linalg.scipy, name)(cuda.to_device(a))
     with pytest.warns((scipy.linalg.LinAlgWarning, HostFallbackWarning)) as caught:
         linalg.scipy.lu_factor(cuda.to_device(np.zeros((2, 2))))
     assert {each.category for each in caught} == {scipy.linalg.LinAlgWarning, HostFallbackWarning}

@@ -137,7 +137,7 @@ OF_SCIPY = {
     "block_diag": [lambda x: ((x.square, x.tall, x.right), {})],
     "cdf2rdf": [lambda x: (np.linalg.eig(x.square.real), {})],
     "cho_factor": [lambda x: ((x.positive,), {"lower": True})],
-    "cho_solve": [lambda x: ((scipy.linalg.cho_factor(x.positive), x.right), {})],
+    "cho_solve": [lambda x: (((scipy.linalg.cholesky(x.positive), False), x.right), {})],
     "cho_solve_banded": [lambda x: (((scipy.linalg.cholesky_banded(x.band), False), x.vector), {})],
     "cholesky": [lambda x: ((x.positive,), {}), lambda x: ((x.positive,), {"lower": True})],
     "cholesky_banded": [lambda x: ((x.band,), {})],
