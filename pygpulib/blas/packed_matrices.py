@@ -72,13 +72,16 @@ def multiply_matrices(
     if common != b_columns.shape[second != 0]:
         return None
     shape = a_columns.shape[first != 0], b_columns.shape[not second]
+    work = shape[0] * shape[1] * common
     if c is None:
         if beta or A is not a:
             return None
+        if work < SMALLEST:
+            return product(alpha, a_columns, b_columns, 0.0, None, first, second)
+        # SciPy would make one of zeros.
         C = c = np.empty(shape, a.dtype, "F")
     elif c.__class__ is not np.ndarray or c.shape != shape or not _can_be_written(c, a, b):
         return None
-    work = shape[0] * shape[1] * common
     if c.flags.f_contiguous:
         _run(work, product, alpha, a_columns, b_columns, beta, c, first, second, 1)
         return C
