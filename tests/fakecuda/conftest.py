@@ -41,10 +41,14 @@ def fake_cuda(fake_driver: FakeCuda) -> Iterator[FakeCuda]:
     from pygpulib.core.driver_cuda import CudaDriver
 
     driver = CudaDriver()
-    with use_driver(driver):
-        yield fake_driver
-        # Finalizers must not call the driver of the next test.
-        gc.collect()
+    gc.freeze()  # to collect what is made from now on; all objects would take long
+    try:
+        with use_driver(driver):
+            yield fake_driver
+            # Finalizers must not call the driver of the next test.
+            gc.collect()
+    finally:
+        gc.unfreeze()
     # A device that a kernel has spoiled cannot be given back.
     with suppress(DeviceLostError):
         driver.close()

@@ -22,9 +22,13 @@ current_driver()
 def cuda_in_use(fake: FakeCuda) -> Iterator[CudaDriver]:
     """Use the back end for CUDA; at the end nothing may be left on the fake devices."""
     driver = CudaDriver()
-    with use_driver(driver):
-        yield driver
-        gc.collect(1)  # young objects: all of them take long
+    gc.freeze()  # to collect what is made from now on; all objects would take long
+    try:
+        with use_driver(driver):
+            yield driver
+            gc.collect()
+    finally:
+        gc.unfreeze()
     driver.close()
     assert fake.faults == []
     assert fake.leaks() == []
