@@ -11,7 +11,7 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,30 @@ def new(name: str, *arguments: Any, **options: Any) -> Call:  # noqa: ANN401
     return lambda rng, size: getattr(rng, name)(*arguments, size=size, **options)
 
 
+@cache
+def numbers(size: int) -> np.ndarray:
+    """Return an array of the host that calls read, and shuffle."""
+    return np.arange(size)
+
+
+def on(name: str, columns: int = 1, **options: Any) -> Call:  # noqa: ANN401
+    """Return a call that takes an array of the host; of `columns` if it has two axes."""
+
+    def call(rng: Any, size: int) -> object:  # noqa: ANN401
+        array = numbers(size)
+        if columns > 1:
+            array = array[: size // columns * columns].reshape(-1, columns)
+        return getattr(rng, name)(array, **options)
+
+    return call
+
+
+def within_arrays(rng: Any, size: int) -> object:  # noqa: ANN401
+    """Call `integers` with bounds for each number."""
+    low = numbers(size)
+    return rng.integers(low, low + 10)
+
+
 ROWS: dict[str, Call] = {
     "random float64": into("random", "f8"),
     "random float32": into("random", "f4"),
@@ -48,7 +72,10 @@ ROWS: dict[str, Call] = {
     "standard_gamma(0.5)": into("standard_gamma", "f8", 0.5),
     "integers(1000)": new("integers", 1000),
     "integers(10**12)": new("integers", 10**12),
+    "integers(1000), int32": new("integers", 1000, dtype=np.int32),
     "integers(100), uint8": new("integers", 100, dtype=np.uint8),
+    "integers(2), bool": new("integers", 2, dtype=bool),
+    "integers(array, array)": within_arrays,
     "normal(1, 2)": new("normal", 1.0, 2.0),
     "lognormal()": new("lognormal"),
     "laplace()": new("laplace"),
@@ -63,8 +90,15 @@ ROWS: dict[str, Call] = {
     "hypergeometric(1000, 500, 100)": new("hypergeometric", 1000, 500, 100),
     "zipf(2.5)": new("zipf", 2.5),
     "choice with p": new("choice", 4, p=[0.1, 0.2, 0.3, 0.4]),
-    "permutation": lambda rng, size: rng.permutation(size),
-    "shuffle": lambda rng, size: rng.shuffle(np.arange(size)),
+    "choice of an array": lambda rng, size: rng.choice(numbers(size), size),
+    "choice of half, each once": lambda rng, size: rng.choice(size, size // 2, replace=False),
+    "choice of few, each once": lambda rng, size: rng.choice(size, size // 100, replace=False),
+    "permutation(n)": lambda rng, size: rng.permutation(size),
+    "permutation(array)": on("permutation"),
+    "shuffle(array)": on("shuffle"),
+    "shuffle(rows of 4)": on("shuffle", 4),
+    "permuted(rows of 10)": on("permuted", 10, axis=1),
+    "permuted(rows of 1000)": on("permuted", 1000, axis=1),
 }
 
 
