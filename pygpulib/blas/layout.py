@@ -10,6 +10,8 @@ from __future__ import annotations
 from math import gcd
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pygpulib._record import record
 
 if TYPE_CHECKING:
@@ -135,8 +137,6 @@ def share_elements(
 def repeats_memory(shape: Shape, strides: Shape, itemsize: int) -> bool:
     """Return whether two elements of an array lie in the same memory.
 
-    The answer is exact for up to two axes. Of more, it finds what broadcasting makes.
-
     Examples
     --------
     >>> repeats_memory((3, 4), (0, 8), 8), repeats_memory((3, 4), (64, 16), 8)
@@ -150,7 +150,7 @@ def repeats_memory(shape: Shape, strides: Shape, itemsize: int) -> bool:
     if any(step < itemsize for step, _ in axes):
         return True
     if len(axes) != 2:
-        return False
+        return not _is_nested(axes, itemsize) and _repeats_offsets(axes, itemsize)
     (fine, many), (coarse, few) = axes
     if coarse >= fine * (many - 1) + itemsize:
         return False
@@ -158,6 +158,24 @@ def repeats_memory(shape: Shape, strides: Shape, itemsize: int) -> bool:
     return any(
         _meets(coarse * distance, fine, many, itemsize) for distance in range(1, min(few, many + 1))
     )
+
+
+def _is_nested(axes: list[tuple[int, int]], itemsize: int) -> bool:
+    """Return whether each step of an axis goes beyond all that the finer ones reach."""
+    reach = itemsize
+    for step, length in axes:
+        if step < reach:
+            return False
+        reach += step * (length - 1)
+    return True
+
+
+def _repeats_offsets(axes: list[tuple[int, int]], itemsize: int) -> bool:
+    offsets = np.zeros(1, np.int64)
+    for step, length in axes:
+        offsets = np.add.outer(offsets, step * np.arange(length)).ravel()
+    offsets.sort()
+    return bool((np.diff(offsets) < itemsize).any())
 
 
 def _meets(distance: int, step: int, count: int, itemsize: int) -> bool:
