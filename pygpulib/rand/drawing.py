@@ -62,7 +62,8 @@ def draw(
         return single[0].item()
     target: Any = device_array(shape, dtype) if out is None else check_out(out, dtype)
     if 0 not in shape:
-        order: Literal["C", "F"] = "C" if target.flags.c_contiguous else "F"
+        is_in_rows = out is None or target.flags.c_contiguous
+        order: Literal["C", "F"] = "C" if is_in_rows else "F"
         spread = tuple(_spread(operand, shape, order) for operand in operands)
         fill(bits, sampler, flatten(target), spread)
     return target if out is None else out
@@ -134,6 +135,8 @@ def read_size(size: object) -> Shape:
     ArgumentTypeError, ShapeError
         If it is not made of integers of zero or more.
     """
+    if type(size) is int and size >= 0:
+        return (size,)
     return normalize_shape(size, "size")
 
 
