@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pygpulib.blas.arguments import common_dtype, read_flag, read_number
+from pygpulib.blas.call import keep_apart
 from pygpulib.blas.lists import multiply_vectors
 from pygpulib.blas.routines import ROUTINES
 from pygpulib.blas.stacks import Problem
@@ -83,6 +84,7 @@ def gemm_strided_batched(
         )
     count = problem.count(A=a, B=b)
     c = _output_of_products(problem, "C", (count, m, n), beta)
+    a, b = (keep_apart(problem.engine, each, c, problem.stream) for each in (a, b))
     problem.engine.batched.gemm(first, second, alpha, a, b, beta, c, problem.stream)
     return problem.results()
 
@@ -167,6 +169,7 @@ def gemv_batched(
     problem.require("x", vectors, the_columns_of_the_matrices=(1, columns))
     count = problem.count(A=a, x=vectors)
     out = _output_of_products(problem, "y", (count, rows), beta)
+    a, vectors = (keep_apart(problem.engine, each, out, problem.stream) for each in (a, vectors))
     column = vectors.reshape(*vectors.shape, 1) if count else vectors[:, :, None]
     target = out.reshape(*out.shape, 1) if isinstance(out, ndarray) else out[:, :, None]
     problem.engine.batched.gemm(letter, "N", alpha, a, column, beta, target, problem.stream)

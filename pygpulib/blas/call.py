@@ -187,19 +187,14 @@ class Call:
         """Return whether BLAS may work in an array's memory, as far as its place decides."""
         if self.engine.address(array) % self.dtype.alignment:
             return False
-        span = self._span(array)
+        span = _span(self.engine, array)
         if operand.is_output:
             return not repeats_memory(array.shape, array.strides, array.dtype.itemsize)
         return not any(spans_overlap(span, written) for written in self._written)
 
-    def _span(self, array: AnyArray) -> tuple[int, int]:
-        low, high = byte_span(array.shape, array.strides, array.dtype.itemsize)
-        address = self.engine.address(array)
-        return address + low, address + high
-
     def _note(self, operand: Operand, placed: Placed) -> Placed:
         if operand.is_output:
-            self._written.append(self._span(placed.array))
+            self._written.append(_span(self.engine, placed.array))
         return placed
 
     def _copy(self, operand: Operand, array: AnyArray, order: str) -> AnyArray:
@@ -244,6 +239,20 @@ class Call:
             if placed.array is not array:
                 self.engine.assign(array, placed.array, self.stream)
         return result
+
+
+def _span(engine: Engine, array: AnyArray) -> tuple[int, int]:
+    """Return the addresses of an array's first byte and of the one after its last."""
+    low, high = byte_span(array.shape, array.strides, array.dtype.itemsize)
+    address = engine.address(array)
+    return address + low, address + high
+
+
+def keep_apart(engine: Engine, factor: AnyArray, output: AnyArray, stream: int) -> AnyArray:
+    """Return an array that is read, as a copy where an output touches its memory."""
+    if spans_overlap(_span(engine, factor), _span(engine, output)):
+        return engine.copy(factor, factor.dtype, "C", stream)
+    return factor
 
 
 def check_apart(routine: Routine, arrays: dict[str, GivenArray]) -> None:

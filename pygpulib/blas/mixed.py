@@ -8,7 +8,7 @@ import numpy as np
 
 from pygpulib._record import record
 from pygpulib.blas.arguments import read_flag, read_number, read_real
-from pygpulib.blas.call import check_writable
+from pygpulib.blas.call import check_writable, keep_apart
 from pygpulib.blas.engine import Product, current_engine
 from pygpulib.core.array import ndarray
 from pygpulib.core.creation import device_array
@@ -279,10 +279,11 @@ def _multiply(wanted: Wanted, letters: tuple[str, str], A: Any, B: Any) -> Any: 
                 f"{name}: the argument C has shape {tuple(target.shape)}",
                 detail=f"expected {shape} for these factors",
             )
-    natives = [engine.adopt(each, handle) for each in (a, b, target)]
+    *factors, out = [engine.adopt(each, handle) for each in (a, b, target)]
+    apart = [keep_apart(engine, each, out, handle) for each in factors]
     product = Product(first, second, alpha, beta, plan.compute)
-    engine.multiply_mixed(product, natives[0], natives[1], natives[2], handle)
-    engine.publish(natives[2], target, handle)
+    engine.multiply_mixed(product, apart[0], apart[1], out, handle)
+    engine.publish(out, target, handle)
     return target
 
 
