@@ -145,7 +145,10 @@ def device_array(
         If there is no memory left.
     """
     lengths, element = normalize_shape(shape), storage_dtype(dtype)
-    return ndarray(lengths, _strides(lengths, element, strides, order), element, stream)
+    steps = _strides(lengths, element, strides, order)
+    low, high = byte_span(lengths, steps, element.itemsize)
+    buffer = Buffer.allocate(current_driver(), high - low, stream_handle(stream))
+    return ndarray.from_buffer(buffer, Layout(lengths, steps, -low), element, stream)
 
 
 def device_array_like(ary: ArrayLike, stream: StreamLike = 0) -> ndarray:
