@@ -206,6 +206,9 @@ def getrf_batched(A: Any, stream: StreamLike = None) -> Any:  # noqa: ANN401
     factors = problem.make(a.shape, columns=True)
     pivots = problem.make((a.shape[0], n), np.int32)
     info = problem.make((a.shape[0],), np.int32)
+    if not factors.size:
+        _write_zeros(problem, info)
+        return problem.results()
     problem.engine.assign(factors, a, problem.stream)
     problem.engine.batched.getrf(factors, pivots, info, problem.stream)
     return problem.results()
@@ -248,8 +251,9 @@ def getrs_batched(
     problem.require("B", right, the_order_of_the_matrices=(1, n), one_for_each=(0, lu.shape[0]))
     order = _read_pivots(problem, pivots, lu.shape[:2])
     solution = problem.make(right.shape, columns=True)
-    problem.engine.assign(solution, right, problem.stream)
-    problem.engine.batched.getrs(letter, _columns(problem, lu), order, solution, problem.stream)
+    if solution.size:
+        problem.engine.assign(solution, right, problem.stream)
+        problem.engine.batched.getrs(letter, _columns(problem, lu), order, solution, problem.stream)
     return problem.results()
 
 
@@ -285,6 +289,9 @@ def getri_batched(
     order = _read_pivots(problem, pivots, lu.shape[:2])
     inverses = problem.make(lu.shape, columns=True)
     info = problem.make((lu.shape[0],), np.int32)
+    if not inverses.size:
+        _write_zeros(problem, info)
+        return problem.results()
     problem.engine.batched.getri(_columns(problem, lu), order, inverses, info, problem.stream)
     return problem.results()
 
@@ -315,8 +322,9 @@ def geqrf_batched(A: Any, stream: StreamLike = None) -> Any:  # noqa: ANN401
     a = problem.read("A", 3)
     factors = problem.make(a.shape, columns=True)
     tau = problem.make((a.shape[0], min(a.shape[1:])))
-    problem.engine.assign(factors, a, problem.stream)
-    problem.engine.batched.geqrf(factors, tau, problem.stream)
+    if factors.size:
+        problem.engine.assign(factors, a, problem.stream)
+        problem.engine.batched.geqrf(factors, tau, problem.stream)
     return problem.results()
 
 
@@ -361,10 +369,19 @@ def gels_batched(trans: str, A: Any, B: Any, stream: StreamLike = None) -> Any: 
     problem.require("B", right, the_rows_of_A=(1, m), one_for_each=(0, count))
     solutions = problem.make((count, n, right.shape[2]), columns=True)
     info = problem.make((count,), np.int32)
+    if not solutions.size:
+        _write_zeros(problem, info)
+        return problem.results()
     work, stack = _columns(problem, a, True), _columns(problem, right, True)
     problem.engine.batched.gels(work, stack, info, problem.stream)
     problem.engine.assign(solutions, stack[:, :n], problem.stream)
     return problem.results()
+
+
+def _write_zeros(problem: Problem, info: Any) -> None:  # noqa: ANN401
+    """Tell that nothing went wrong where there was nothing to do."""
+    zeros = problem.engine.adopt(np.zeros(info.shape, info.dtype), problem.stream)
+    problem.engine.assign(info, zeros, problem.stream)
 
 
 def _columns(problem: Problem, array: Any, always: bool = False) -> Any:  # noqa: ANN401

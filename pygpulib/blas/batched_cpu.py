@@ -73,11 +73,8 @@ class CpuBatched:
         """Factor matrices in place."""
         factor = _function("getrf", factors)
         for i, matrix in enumerate(factors):
-            if matrix.size:
-                factors[i], order, info[i] = factor(matrix)
-                pivots[i] = order + 1
-            else:
-                info[i] = 0
+            factors[i], order, info[i] = factor(matrix)
+            pivots[i] = order + 1
 
     def getrs(
         self,
@@ -91,8 +88,7 @@ class CpuBatched:
         solve = _function("getrs", factors)
         number = {"N": 0, "T": 1, "C": 2}[trans]
         for i, matrix in enumerate(factors):
-            if right[i].size:
-                right[i], _ = solve(matrix, pivots[i] - 1, right[i], trans=number)
+            right[i], _ = solve(matrix, pivots[i] - 1, right[i], trans=number)
 
     def getri(
         self,
@@ -105,26 +101,19 @@ class CpuBatched:
         """Write the inverses."""
         invert = _function("getri", factors)
         for i, matrix in enumerate(factors):
-            info[i] = 0
-            if matrix.size:
-                inverses[i], info[i] = invert(matrix, pivots[i] - 1)
+            inverses[i], info[i] = invert(matrix, pivots[i] - 1)
 
     def geqrf(self, factors: HostArray, tau: HostArray, stream: int) -> None:  # noqa: ARG002
         """Factor matrices in place."""
         factor = _function("geqrf", factors)
         for i, matrix in enumerate(factors):
-            if matrix.size:
-                factors[i], tau[i], _, _ = factor(matrix)
+            factors[i], tau[i], _, _ = factor(matrix)
 
     def gels(self, matrices: HostArray, right: HostArray, info: HostArray, stream: int) -> None:  # noqa: ARG002
         """Solve in place of the right sides' first rows; the matrices are lost."""
         solve = _function("gels", matrices)
         for i, matrix in enumerate(matrices):
-            info[i] = 0
-            if matrix.size and right[i].size:
-                # LAPACK does not mind matrices of nothing but zeros.
-                is_zero = not matrix.any()
-                _, right[i], info[i] = solve(matrix, right[i])
-                info[i] = info[i] or is_zero
-            else:
-                right[i] = 0
+            # LAPACK does not mind matrices of nothing but zeros.
+            is_zero = not matrix.any()
+            _, right[i], info[i] = solve(matrix, right[i])
+            info[i] = info[i] or is_zero

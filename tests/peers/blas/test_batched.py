@@ -205,3 +205,24 @@ def test_stacks_of_empty_matrices_are_multiplied(count, sizes, place):
     y = place(np.ones((count, m)))
     assert blas.gemv_batched("N", 2, place(a), place(np.ones((count, k))), 3, y) is y
     np.testing.assert_array_equal(np.asarray(y), np.full((count, m), 3.0 + 2 * k))
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+@pytest.mark.parametrize("order", [0, 2])
+@pytest.mark.parametrize("columns", [0, 1])
+@pytest.mark.parametrize("place", [lambda a: a, cuda.to_device], ids=["host", "device"])
+def test_stacks_of_empty_problems_are_solved(count, order, columns, place):
+    a = place(np.tile(2 * np.eye(order), (count, 1, 1)))
+    b = place(np.ones((count, order, columns)))
+    factors, pivots, info = blas.getrf_batched(a)
+    assert np.asarray(info).tolist() == [0] * count
+    solutions = blas.getrs_batched("N", factors, pivots, b)
+    np.testing.assert_array_equal(np.asarray(solutions), np.full(b.shape, 0.5))
+    inverses, info = blas.getri_batched(factors, pivots)
+    np.testing.assert_array_equal(np.asarray(inverses), np.asarray(a) / 4)
+    assert np.asarray(info).tolist() == [0] * count
+    triangles, tau = blas.geqrf_batched(a)
+    assert (triangles.shape, tau.shape) == (a.shape, (count, order))
+    solutions, info = blas.gels_batched("N", a, b)
+    np.testing.assert_allclose(np.asarray(solutions), np.full(b.shape, 0.5))
+    assert np.asarray(info).tolist() == [0] * count
