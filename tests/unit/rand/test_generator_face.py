@@ -12,6 +12,8 @@ import pytest
 from pygpulib import rand
 from pygpulib.core.array import ndarray
 from pygpulib.core.creation import device_array, to_device
+from pygpulib.core.device import current_driver
+from pygpulib.core.driver_cpu import CpuDriver
 from pygpulib.errors import ArgumentError, ArgumentTypeError, PyGpuLibError
 
 
@@ -402,6 +404,13 @@ def test_covariances_are_finite(method, value):
         ours().multivariate_normal([0, 0], [[1, 0], [0, value]], method=method)
 
 
+@pytest.fixture
+def lent(monkeypatch):
+    """Let arrays speak the CUDA array interface, whatever else this process has imported."""
+    if isinstance(current_driver(), CpuDriver):
+        monkeypatch.setattr(CpuDriver, "exports_cuda_interface", True)
+
+
 class OfAnotherLibrary:
     """An array that only speaks the CUDA array interface."""
 
@@ -412,6 +421,7 @@ class OfAnotherLibrary:
         self.__cuda_array_interface__ = {**interface, "data": (address, is_read_only)}
 
 
+@pytest.mark.usefixtures("lent")
 def test_arrays_of_other_libraries_are_chosen_from_and_shuffled():
     array = np.arange(12.0).reshape(3, 4)
     for call in ("choice(x, 5)", "permutation(x, axis=1)", "permuted(x, axis=0)"):
@@ -436,6 +446,7 @@ def test_ragged_lists_are_no_arrays(call):
         getattr(ours(), call)([[1, 2], [3]])
 
 
+@pytest.mark.usefixtures("lent")
 def test_arrays_of_other_libraries_are_parameters_and_outputs():
     scales = np.array([1.0, 1e6])
     found = ours().exponential(OfAnotherLibrary(scales))
@@ -445,6 +456,7 @@ def test_arrays_of_other_libraries_are_parameters_and_outputs():
     np.testing.assert_array_equal(out.array.copy_to_host(), ours().random(5).copy_to_host())
 
 
+@pytest.mark.usefixtures("lent")
 def test_outputs_that_are_read_only_are_refused_and_stay_as_they_are():
     on_host, on_device = np.zeros(3), OfAnotherLibrary(np.zeros(3), is_read_only=True)
     on_host.flags.writeable = False
