@@ -142,6 +142,10 @@ def _scale_doubles(normals: Value, mean: Value, sigma: Value) -> Value:
     return dist.scale_double(first, mean, sigma), dist.scale_double(second, mean, sigma)
 
 
+def _conversion(draws: int, values: int, function: Function) -> Conversion:
+    return Conversion(draws, values, device(function))
+
+
 def make_conversions(
     bits: Value,
     single: Value,
@@ -166,44 +170,32 @@ def make_conversions(
         How many draws make a uniform float64.
     """
     one, two = draws_of_double, 2 * draws_of_double
-    rows: dict[Method, tuple[int, int, Function]] = {
-        Method.RAW: (1, 1, lambda d, _a, _b, _t, _k: (bits(*d),)),
-        Method.UNIFORM_SINGLE: (1, 1, lambda d, _a, _b, _t, _k: (single(*d),)),
-        Method.UNIFORM_DOUBLE: (one, 1, lambda d, _a, _b, _t, _k: (double(*d),)),
-        Method.NORMAL_SINGLE: (
+    return {
+        Method.RAW: _conversion(1, 1, lambda d, _a, _b, _t, _k: (bits(*d),)),
+        Method.UNIFORM_SINGLE: _conversion(1, 1, lambda d, _a, _b, _t, _k: (single(*d),)),
+        Method.UNIFORM_DOUBLE: _conversion(one, 1, lambda d, _a, _b, _t, _k: (double(*d),)),
+        Method.NORMAL_SINGLE: _conversion(
             2,
             2,
             lambda d, a, b, _t, _k: _scale_singles(dist.box_muller_single(*polar_single(*d)), a, b),
         ),
-        Method.NORMAL_DOUBLE: (
+        Method.NORMAL_DOUBLE: _conversion(
             two,
             2,
             lambda d, a, b, _t, _k: _scale_doubles(dist.box_muller_double(*polar_double(*d)), a, b),
         ),
-        Method.LOGNORMAL_SINGLE: (
-            2,
-            2,
-            lambda d, a, b, _t, _k: dist.lognormals_single(polar_single(*d), a, b),
+        Method.LOGNORMAL_SINGLE: _conversion(
+            2, 2, lambda d, a, b, _t, _k: dist.lognormals_single(polar_single(*d), a, b)
         ),
-        Method.LOGNORMAL_DOUBLE: (
-            two,
-            2,
-            lambda d, a, b, _t, _k: dist.lognormals_double(polar_double(*d), a, b),
+        Method.LOGNORMAL_DOUBLE: _conversion(
+            two, 2, lambda d, a, b, _t, _k: dist.lognormals_double(polar_double(*d), a, b)
         ),
-        Method.POISSON_TABLE: (
-            1,
-            1,
-            lambda d, a, _b, t, k: (poisson.draw_from_cells(chance(*d), a, t, k),),
+        Method.POISSON_TABLE: _conversion(
+            1, 1, lambda d, a, _b, t, k: (poisson.draw_from_cells(chance(*d), a, t, k),)
         ),
-        Method.BINOMIAL: (
-            one,
-            1,
-            lambda d, a, _b, t, k: (poisson.find_in_cumulative(double(*d), a, t, k),),
+        Method.BINOMIAL: _conversion(
+            one, 1, lambda d, a, _b, t, k: (poisson.find_in_cumulative(double(*d), a, t, k),)
         ),
-    }
-    return {
-        method: Conversion(draws, values, device(function))
-        for method, (draws, values, function) in rows.items()
     }
 
 
@@ -222,8 +214,8 @@ FROM_BITS: Conversions = {
         dist.polar_double,
         2,
     ),
-    Method.POISSON_NORMAL: Conversion(
-        2, 2, device(lambda d, a, b, _t, _k: poisson.round_pair(dist.polar_single(*d), a, b))
+    Method.POISSON_NORMAL: _conversion(
+        2, 2, lambda d, a, b, _t, _k: poisson.round_pair(dist.polar_single(*d), a, b)
     ),
 }
 """For generators whose draws are 32 random bits: XORWOW and Philox."""
