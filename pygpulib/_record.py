@@ -164,6 +164,7 @@ def _make(cls: type[Any], *, eq: bool, kw_only: bool) -> type[Any]:
     namespace["__match_args__"] = tuple([field.name for field in all_fields if not field.kw_only])
     namespace["__init__"] = _first_init
     namespace.setdefault("__repr__", _represent)
+    namespace.setdefault("__reduce_ex__", _reduce)
     if eq:
         _add_comparison(namespace, [field.name for field in all_fields if field.compare])
     metaclass: Any = type(cls)
@@ -225,3 +226,8 @@ def _add_comparison(namespace: dict[str, Any], names: list[str]) -> None:
 def _represent(self: object) -> str:
     parts = [f"{field.name}={getattr(self, field.name)!r}" for field in fields(type(self))]
     return f"{type(self).__qualname__}({', '.join(parts)})"
+
+
+def _reduce(self: object, protocol: int) -> object:
+    # The oldest protocols of pickling know nothing of slots; any protocol takes what newer ones do.
+    return object.__reduce_ex__(self, max(protocol, 2))

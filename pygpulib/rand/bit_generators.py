@@ -6,7 +6,6 @@ element or a few neighbouring elements of what is drawn.
 
 from __future__ import annotations
 
-import operator
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -269,10 +268,16 @@ class Philox4x3210(BitGenerator):
         Parameters
         ----------
         delta : int
-            How many.
+            How many, less than 2**64.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentError
+            If it is no integer, or too large.
         """
+        number = read_integer("delta", delta, -_MASK_64, _MASK_64)
         with self.lock:
-            self._next = (self._next + operator.index(delta)) & _MASK_64
+            self._next = (self._next + number) & _MASK_64
         return self
 
     def _jump(self, jumps: int) -> None:

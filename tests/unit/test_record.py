@@ -120,7 +120,9 @@ def test_replace():
 
 
 def test_copies_and_pickles():
-    for made in (copy.copy(Pair(3, "n")), pickle.loads(pickle.dumps(Pair(3, "n")))):
+    pair = Pair(3, "n")
+    pickles = [pickle.dumps(pair, protocol) for protocol in range(pickle.HIGHEST_PROTOCOL + 1)]
+    for made in (copy.copy(pair), copy.deepcopy(pair), *map(pickle.loads, pickles)):
         assert (made.first, made.note) == (3, "n")
 
 

@@ -182,6 +182,15 @@ def test_there_are_only_so_many_jumps_in_one_sequence():
         rand.XORWOW(1).jumped(1000)
 
 
+@pytest.mark.parametrize("delta", ["a", 1.5, None])
+def test_advance_wants_an_integer(delta):
+    bits = rand.Philox4x3210(3)
+    with pytest.raises(ArgumentTypeError, match="the argument delta is"):
+        bits.advance(delta)
+    with pytest.raises(ArgumentError, match="the argument delta is 18446744073709551616"):
+        bits.advance(2**64)
+
+
 def test_advance_skips_sub_streams_and_comes_back():
     rng = rand.default_rng(3)
     first, second = numbers(rng, 10), numbers(rng, 10)
