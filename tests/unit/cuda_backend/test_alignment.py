@@ -577,6 +577,18 @@ def test_indices_that_count_from_the_end(fake_cuda):
 
 
 @EAGER
+def test_arrays_that_run_backwards(fake_cuda):
+    kernel = cuda.jit(square)
+    host = (np.arange(20) + 1j).astype(np.complex128)
+    out = cuda.device_array(10, np.complex128)
+    for step in (-1, -2, 2):
+        part = np.s_[12::-1] if step == -1 else np.s_[::step]
+        kernel[1, 16](out, cuda.to_device(host)[part][:10])
+        assert (out.copy_to_host() == host[part][:10] ** 2).all()
+    assert widths(code_of(kernel)) == {("ld", 16), ("st", 16)}
+
+
+@EAGER
 def test_unaligned_fields_of_records(fake_cuda):
     layouts = [
         np.dtype([("x", "f4"), ("y", "f4"), ("z", "f4"), ("w", "f4")]),

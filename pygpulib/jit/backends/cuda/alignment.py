@@ -122,6 +122,13 @@ def _variant(kernel: ir.Function, size_bytes: int, groups: list[_Group]) -> Alig
     multiples: dict[int, int] = {}
     ends: dict[int, int] = {}
     mask = 0
+    # Lengths are known to be some, and strides may be negative.
+    of_arrays = {
+        position + number
+        for position, param in enumerate(kernel.params)
+        if param in kernel.arrays
+        for number in range(1 + 2 * kernel.arrays[param][0])
+    }
     for group in groups:
         wanted = min(size_bytes, group.widest)
         for position, unit in group.parameters:
@@ -130,7 +137,7 @@ def _variant(kernel: ir.Function, size_bytes: int, groups: list[_Group]) -> Alig
                 multiples[position] = multiple
                 mask |= (multiple - 1) << 64 * position
             param = kernel.params[position]
-            if isinstance(param.type, DType) and param not in kernel.param_ranges:
+            if isinstance(param.type, DType) and position not in of_arrays:
                 bits = param.type.bits
                 end = ends[position] = 1 << min(_LENGTH_BITS, bits - 1)
                 mask |= ((1 << bits) - end) << 64 * position
