@@ -6,6 +6,7 @@ ordering rule of streams and events, and leaves nothing to wait for.
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import time
 from contextlib import nullcontext
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 _DLPACK_CPU = 1
 # The host's memory, the same pinned for CUDA, and memory that CUDA moves to whoever uses it.
 _DLPACK_HOST_KINDS = (_DLPACK_CPU, 3, 13)
+# Kinds of dtypes that Python's buffers have.
+_NUMBERS = frozenset("biufc")
 
 
 @cache
@@ -141,10 +144,14 @@ class CpuDriver:
 
     def map_host(self, array: HostArray) -> tuple[Buffer, int]:
         """Return the memory of a host array; the buffer keeps the array alive."""
+        flags = array.flags
+        if flags.c_contiguous and flags.writeable and array.dtype.kind in _NUMBERS and array.size:
+            # In half the time.
+            address = ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type]
+            return Buffer(self, address, array.nbytes, owner=array), 0
         low, high = byte_span(array.shape, array.strides, array.itemsize)
         address = array.__array_interface__["data"][0] + low
-        is_readonly = not array.flags.writeable
-        return Buffer(self, address, high - low, owner=array, is_readonly=is_readonly), -low
+        return Buffer(self, address, high - low, owner=array, is_readonly=not flags.writeable), -low
 
     def defer_cleanup(self) -> AbstractContextManager[None]:
         """Return a context that does nothing: freeing never waits here."""
@@ -159,6 +166,14 @@ class CpuDriver:
         dtype: np.dtype[np.generic],
     ) -> HostArray:
         """Return device memory, which is host memory, as a NumPy array that keeps it alive."""
+        owner = getattr(memory, "owner", None)
+        if (
+            owner.__class__ is np.ndarray
+            and owner.shape == shape
+            and owner.strides == strides
+            and owner.dtype == dtype
+        ):
+            return owner.view()  # all of it: much quicker than what follows
         return np.ndarray(shape, dtype, np.asarray(memory), offset, strides)
 
     def copy_to_device(
