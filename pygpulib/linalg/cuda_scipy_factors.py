@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pygpulib import blas
 from pygpulib.core.array import ndarray
 from pygpulib.linalg import cuda_factors as of_numpy
 from pygpulib.linalg import cuda_norms, kernels
@@ -219,13 +220,13 @@ def norm(
     """Combine the elements of vectors or matrices."""
     if not is_offered(a):
         return NotImplemented
+    is_plain = axis is None and not keepdims
+    if is_plain and a.ndim == 1 and ord in (None, 2):
+        return float(blas.nrm2(job.pack(a), stream=job.stream))  # whose squares never overflow
     found = cuda_norms.norm(job, a, ord, axis, keepdims)
-    # What SciPy takes from BLAS and LAPACK are numbers of Python.
-    is_of_blas = a.ndim == 1 and ord in (None, 2)
+    # What SciPy takes from LAPACK are numbers of Python.
     is_of_lapack = a.ndim == 2 and ord in (1, np.inf) and min(a.shape) > 1
-    if axis is None and not keepdims and (is_of_blas or is_of_lapack):
-        return float(found)
-    return found
+    return float(found) if is_plain and is_of_lapack else found
 
 
 NATIVE = with_name([eig, eigh, eigvals, eigvalsh, lu, norm, null_space, orth, qr, svd, svdvals])

@@ -46,9 +46,9 @@ def make_function(function: Function, module: str) -> Callable[..., Any]:
     on_host = getattr(import_module(function.home), function.name)
 
     def call(*arguments: Any, stream: StreamLike = None, **options: Any) -> Any:  # noqa: ANN401
-        if not _has_device_array(arguments) and not _has_device_array(options.values()):
-            return on_host(*arguments, **options)
-        return _run(function, on_host, arguments, options, stream)
+        if _has_device_array(arguments) or (options and _has_device_array(options.values())):
+            return _run(function, on_host, arguments, options, stream)
+        return on_host(*arguments, **options)
 
     update_wrapper(call, on_host)
     # SciPy has functions of two names.
@@ -79,6 +79,8 @@ def describe(function: Function) -> str:
 def _has_device_array(values: Iterable[object]) -> bool:
     """Return whether arguments, or what sequences among them hold, are in device memory."""
     for value in values:
+        if value.__class__ is ndarray:
+            return True
         if value.__class__ in _PLAIN:
             continue
         if isinstance(value, tuple | list):
@@ -104,18 +106,14 @@ def _run(
 ) -> Any:  # noqa: ANN401
     """Do a function some of whose arguments are in device memory."""
     found: list[ndarray] = []
-
-    def take(value: object) -> object:
-        if not _is_device_array(value):
-            return value
-        array = value if isinstance(value, ndarray) else as_cuda_array(value)
-        found.append(array)
-        return array
-
-    arguments = tuple([_replace(value, take) for value in arguments])
-    options = {name: _replace(value, take) for name, value in options.items()}
-    _check_devices(function, found)
-    target = stream or next((array.stream for array in found if array.stream), 0)
+    arguments = tuple([_take(value, found) for value in arguments])
+    if options:
+        options = {name: _take(value, found) for name, value in options.items()}
+    target = stream or 0
+    for array in found:
+        target = target or array.stream
+    if len(found) > 1:
+        _check_devices(function, found)
     with at_home(found[0].buffer):
         engine = current_engine()
         on_device = engine.find(function)
@@ -126,6 +124,23 @@ def _run(
         result = _run_on_host(engine, on_host, arguments, options, (stream, target))
         engine.announce(function)
         return result
+
+
+def _take(value: object, found: list[ndarray]) -> object:
+    """Return an argument with arrays of this package for those of other libraries, and note all."""
+    if value.__class__ is ndarray:
+        found.append(value)
+        return value
+    if value.__class__ in _PLAIN:
+        return value
+    if isinstance(value, tuple | list):
+        taken = [_take(item, found) for item in value]
+        return taken if isinstance(value, list) else tuple(taken)
+    if not _is_device_array(value):
+        return value
+    array = value if isinstance(value, ndarray) else as_cuda_array(value)
+    found.append(array)
+    return array
 
 
 def _run_on_host(
@@ -140,10 +155,14 @@ def _run_on_host(
     copies: list[tuple[HostArray, ndarray]] = []
 
     def to_host(value: object) -> object:
-        if not isinstance(value, ndarray):
-            return value
-        copies.append((engine.to_host(value, source), value))
-        return copies[-1][0]
+        if isinstance(value, ndarray):
+            copy = engine.to_host(value, source)
+            copies.append((copy, value))
+            return copy
+        if isinstance(value, tuple | list):
+            items = [to_host(item) for item in value]
+            return items if isinstance(value, list) else tuple(items)
+        return value
 
     def to_device(value: object) -> object:
         if not isinstance(value, np.ndarray) or value.dtype.hasobject:
@@ -154,28 +173,19 @@ def _run_on_host(
                 return array
         return engine.to_device(value, target)
 
-    result = on_host(
-        *[_replace(value, to_host) for value in arguments],
-        **{name: _replace(value, to_host) for name, value in options.items()},
-    )
-    return replace_all(result, to_device)
-
-
-def _replace(value: object, change: Callable[[object], object]) -> object:
-    """Return an argument, or a sequence of them, changed."""
-    if isinstance(value, tuple):
-        return tuple([change(item) for item in value])
-    if isinstance(value, list):
-        return [change(item) for item in value]
-    return change(value)
+    given = [to_host(value) for value in arguments]
+    if not options:
+        return replace_all(on_host(*given), to_device)
+    named = {name: to_host(value) for name, value in options.items()}
+    return replace_all(on_host(*given, **named), to_device)
 
 
 def replace_all(value: object, change: Callable[[object], object]) -> object:
     """Return a result, changed at any depth; named tuples stay what they are."""
+    if not isinstance(value, tuple | list):
+        return change(value)
     if isinstance(value, list):
         return [replace_all(item, change) for item in value]
-    if not isinstance(value, tuple):
-        return change(value)
     items = [replace_all(item, change) for item in value]
     make: Any = getattr(type(value), "_make", tuple)
     return make(items)

@@ -190,7 +190,7 @@ class Job:
 
     def power(self, vector: ndarray, exponent: float) -> ndarray:
         """Raise elements to a power in place, and return them."""
-        self.visit(kernels.raise_to, vector, vector, vector.dtype.type(exponent))
+        self.visit(kernels.raise_to, vector, vector, exponent)
         return vector
 
     def reduce(self, kind: str, rows: ndarray, number: float = 0) -> ndarray:

@@ -319,14 +319,13 @@ class Kernels:
         rows, length = values.shape
         chunks = min(-(-length // _CHUNK), _MOST_CHUNKS) if rows < _BLOCK else 1
         dtype = values.dtype if kind == "sum" else real_dtype(values.dtype)
-        power = dtype.type(number)
         results = device_array((rows, chunks), dtype, stream=stream)
         first = self._reduction(kind, False, dtype)
         # Every thread has at least one element, so that none needs a neutral one.
-        first[(rows, chunks), min(_BLOCK, length), stream](values, results, power)
+        first[(rows, chunks), min(_BLOCK, length), stream](values, results, float(number))
         if chunks > 1:
             values, results = results, device_array((rows, 1), dtype, stream=stream)
-            self._reduction(kind, True, dtype)[rows, chunks, stream](values, results, power)
+            self._reduction(kind, True, dtype)[rows, chunks, stream](values, results, float(number))
         return results.reshape(rows)
 
     def _reduction(self, kind: str, is_last: bool, dtype: np.dtype[Any]) -> Kernel:

@@ -52,3 +52,14 @@ def fake_cuda(fake_driver: FakeCuda) -> Iterator[FakeCuda]:
     # A device that a kernel has spoiled cannot be given back.
     with suppress(DeviceLostError):
         driver.close()
+
+
+@pytest.fixture
+def fake_cusolver(fake_cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A fake cuSOLVER on the fake driver, and as its ``blas`` a fake cuBLAS."""
+    from tests.helpers.cublas_fake import replace_cublas
+    from tests.helpers.cusolver_fake import replace_cusolver
+
+    fake = replace_cusolver(monkeypatch, fake_cuda)
+    fake.blas = replace_cublas(monkeypatch, fake_cuda)
+    return fake

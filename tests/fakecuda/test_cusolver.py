@@ -16,16 +16,12 @@ from pygpulib.errors import HostFallbackWarning
 from pygpulib.linalg import cuda_equations
 from pygpulib.linalg.cuda import NATIVE
 from tests.helpers import linalg_cases
-from tests.helpers.cublas_fake import replace_cublas
-from tests.helpers.cusolver_fake import replace_cusolver
 from tests.helpers.linalg_cases import DTYPES, Arrays, change, compare
 
 
 @pytest.fixture
-def library(fake_cuda, monkeypatch):
-    fake = replace_cusolver(monkeypatch, fake_cuda)
-    fake.blas = replace_cublas(monkeypatch, fake_cuda)
-    return fake
+def library(fake_cusolver):
+    return fake_cusolver
 
 
 def columns(array):

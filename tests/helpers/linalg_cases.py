@@ -88,7 +88,10 @@ class Arrays:
 
 OF_NUMPY = {
     "cholesky": [lambda x: ((x.positive,), {}), lambda x: ((x.positive,), {"upper": True})],
-    "cond": [lambda x: ((x.square,), {}), lambda x: ((x.square, 1), {})],
+    "cond": [
+        lambda x, order=order: ((x.square, order), {})
+        for order in (None, -2, 1, -np.inf, "fro", "nuc")
+    ],
     "cross": [lambda x: ((x.matrix(2, 3), x.matrix(2, 3)), {})],
     "det": [lambda x: ((x.square,), {})],
     "diagonal": [lambda x: ((x.square,), {}), lambda x: ((x.tall,), {"offset": -1})],
@@ -98,16 +101,31 @@ OF_NUMPY = {
     "eigvalsh": [lambda x: ((x.positive,), {"UPLO": "U"})],
     "inv": [lambda x: ((x.square,), {})],
     "kron": [lambda x: ((x.square, x.right), {})],
-    "lstsq": [lambda x: ((x.tall, x.matrix(x.n + 2, 2)), {"rcond": 1e-5})],
-    "matmul": [lambda x: ((x.tall, x.square), {})],
-    "matrix_norm": [lambda x: ((x.tall,), {}), lambda x: ((x.tall,), {"ord": 2})],
+    "lstsq": [
+        lambda x: ((x.tall, x.matrix(x.n + 2, 2)), {"rcond": 1e-5}),
+        lambda x: ((x.tall, x.flat(x.n + 2)), {}),
+        lambda x: ((x.wide, x.matrix(x.n - 1, 2)), {}),
+    ],
+    "matmul": [
+        lambda x: ((x.tall, x.square), {}),
+        lambda x: ((x.tall, x.flat(x.n)), {}),
+        lambda x: ((x.flat(x.n), x.square), {}),
+    ],
+    "matrix_norm": [
+        lambda x, order=order: ((x.tall,), {"ord": order})
+        for order in ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf)
+    ],
     "matrix_power": [lambda x: ((x.square, 3), {}), lambda x: ((x.square, -2), {})],
     "matrix_rank": [lambda x: ((x.tall,), {})],
     "matrix_transpose": [lambda x: ((x.tall,), {})],
     "multi_dot": [lambda x: (([x.tall, x.square, x.right],), {})],
     "norm": [lambda x: ((x.tall,), {}), lambda x: ((x.tall,), {"axis": -1, "keepdims": True})],
     "outer": [lambda x: ((x.vector, x.vector), {})],
-    "pinv": [lambda x: ((x.tall,), {}), lambda x: ((x.positive,), {"hermitian": True})],
+    "pinv": [
+        lambda x: ((x.tall,), {}),
+        lambda x: ((x.wide,), {"rtol": 1e-3}),
+        lambda x: ((x.positive,), {"hermitian": True}),
+    ],
     "qr": [
         *(
             lambda x, mode=mode: ((x.tall, mode), {})
@@ -129,7 +147,14 @@ OF_NUMPY = {
     "tensorsolve": [lambda x: ((x.flat(2, 3, 6), x.flat(2, 3)), {})],
     "trace": [lambda x: ((x.square,), {}), lambda x: ((x.tall,), {"offset": -1})],
     "vecdot": [lambda x: ((x.tall, x.tall), {})],
-    "vector_norm": [lambda x: ((x.tall,), {}), lambda x: ((x.tall,), {"axis": 0, "ord": 1})],
+    "vector_norm": [
+        lambda x: ((x.tall,), {}),
+        lambda x: ((x.tall,), {"axis": (0, 1), "keepdims": True}),
+        *(
+            lambda x, order=order: ((x.tall,), {"axis": 0, "ord": order})
+            for order in (0, 1, 2.5, -1, np.inf, -np.inf)
+        ),
+    ],
 }
 
 OF_SCIPY = {
@@ -151,14 +176,22 @@ OF_SCIPY = {
     "det": [lambda x: ((x.square,), {"overwrite_a": True})],
     "dft": [lambda x: ((x.n,), {})],
     "diagsvd": [lambda x: ((x.vector, x.n + 2, x.n), {})],
-    "eig": [lambda x: ((x.square,), {"left": True}), lambda x: ((x.square, x.positive), {})],
+    "eig": [
+        lambda x: ((x.square,), {}),
+        lambda x: ((x.square,), {"left": True}),
+        lambda x: ((x.square, x.positive), {}),
+    ],
     "eig_banded": [lambda x: ((x.band,), {})],
     "eigh": [
+        lambda x: ((x.positive,), {"lower": False}),
         lambda x: ((x.positive,), {"subset_by_index": [0, 1]}),
         lambda x: ((x.positive, x.positive), {"overwrite_a": True}),
     ],
     "eigh_tridiagonal": [lambda x: ((x.vector.real, x.flat(x.n - 1).real), {})],
-    "eigvals": [lambda x: ((x.square, x.positive), {"homogeneous_eigvals": True})],
+    "eigvals": [
+        lambda x: ((x.square,), {}),
+        lambda x: ((x.square, x.positive), {"homogeneous_eigvals": True}),
+    ],
     "eigvals_banded": [lambda x: ((x.band,), {})],
     "eigvalsh": [lambda x: ((x.positive, x.positive), {})],
     "eigvalsh_tridiagonal": [lambda x: ((x.vector.real, x.flat(x.n - 1).real), {})],
@@ -183,13 +216,25 @@ OF_SCIPY = {
     "ldl": [lambda x: ((x.positive,), {"lower": False})],
     "leslie": [lambda x: ((x.vector, x.flat(x.n - 1)), {})],
     "logm": [lambda x: ((x.positive,), {})],
-    "lstsq": [lambda x: ((x.tall, x.matrix(x.n + 2, 2)), {"lapack_driver": "gelsy"})],
-    "lu": [lambda x: ((x.tall,), {}), lambda x: ((x.square,), {"permute_l": True})],
+    "lstsq": [
+        lambda x: ((x.tall, x.matrix(x.n + 2, 2)), {}),
+        lambda x: ((x.tall, x.flat(x.n + 2)), {}),
+        lambda x: ((x.tall, x.matrix(x.n + 2, 2)), {"lapack_driver": "gelsy"}),
+    ],
+    "lu": [
+        lambda x: ((x.tall,), {}),
+        lambda x: ((x.square,), {"permute_l": True}),
+        lambda x: ((x.square,), {"p_indices": True}),
+    ],
     "lu_factor": [lambda x: ((x.square,), {"overwrite_a": True})],
     "lu_solve": [lambda x: ((scipy.linalg.lu_factor(x.square), x.right, 1), {})],
     "matmul_toeplitz": [lambda x: ((x.vector, x.right), {})],
     "matrix_balance": [lambda x: ((x.square,), {"separate": True})],
-    "norm": [lambda x: ((x.tall,), {"ord": 1, "keepdims": True})],
+    "norm": [
+        lambda x: ((x.tall,), {"ord": 1, "keepdims": True}),
+        lambda x: ((x.tall, "fro"), {}),
+        lambda x: ((x.flat(x.n),), {}),
+    ],
     "null_space": [lambda x: ((x.wide,), {})],
     "ordqz": [lambda x: ((x.square, x.positive), {"sort": "rhp"})],
     "orth": [lambda x: ((x.tall,), {})],
@@ -199,6 +244,8 @@ OF_SCIPY = {
     "pinvh": [lambda x: ((x.positive,), {})],
     "polar": [lambda x: ((x.tall,), {"side": "right"})],
     "qr": [
+        lambda x: ((x.tall,), {}),
+        lambda x: ((x.tall,), {"mode": "r"}),
         lambda x: ((x.tall,), {"pivoting": True}),
         lambda x: ((x.tall,), {"mode": "economic"}),
         lambda x: ((x.wide,), {"mode": "raw"}),
@@ -218,7 +265,10 @@ OF_SCIPY = {
     "sinhm": [lambda x: ((x.square,), {})],
     "sinm": [lambda x: ((x.square,), {})],
     "solve": [
-        lambda x: ((x.positive, x.right), {"assume_a": "pos"}),
+        *(
+            lambda x, kind=kind: ((x.positive, x.right), {"assume_a": kind})
+            for kind in ("pos", "sym", "her", "gen")
+        ),
         lambda x: ((x.square, x.right), {"transposed": True}),
     ],
     "solve_banded": [lambda x: (((1, 1), x.matrix(3, x.n), x.vector), {})],

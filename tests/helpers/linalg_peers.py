@@ -1,7 +1,7 @@
 """The tests of NumPy and SciPy, with our functions in the place of theirs.
 
-A test gives host arrays and expects host arrays. In between, every array becomes one of a device
-that shares its memory, with its strides.
+A test gives host arrays and expects host arrays. In between, every array becomes one of a device:
+on the CPU back end one that shares its memory, with its strides, elsewhere a copy.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from hypothesis import settings
 from scipy._lib._array_api import xp_capabilities_table
 
 from pygpulib.core.array import ndarray
+from pygpulib.core.creation import to_device
+from pygpulib.core.device import current_driver
 from pygpulib.core.interop import map_host
 
 
@@ -35,6 +37,27 @@ def holds_host_only(value):
     return isinstance(value, np.ndarray) and lies_on_host_only(value)
 
 
+def place(array):
+    """Return an array on the device: the same memory, where devices can have memory of the host."""
+    if current_driver().name == "cpu":
+        return map_host(array)
+    return to_device(array)
+
+
+def fetch(array):
+    """Return an array of the device on the host: the same memory, where it is the host's."""
+    return array.copy_to_host() if array.host_view is None else np.asarray(array.host_view)
+
+
+def take_result(array, shared):
+    """Return what a function returned: a new array, or an output that was given to it."""
+    for given, host in shared:
+        if given is array:
+            host[...] = fetch(array)
+            return host
+    return fetch(array)
+
+
 def adapt(function):
     """Return one of our functions for host arrays, by way of the device."""
 
@@ -43,26 +66,25 @@ def adapt(function):
             return function(*arguments, **options)
         shared = []
 
-        def to_device(value):
+        def to_our(value):
             if isinstance(value, np.ndarray):
-                shared.append((map_host(value), value))
+                shared.append((place(value), value))
                 return shared[-1][0]
             if type(value) in (list, tuple) and any(isinstance(item, np.ndarray) for item in value):
-                return type(value)(to_device(item) for item in value)
+                return type(value)(to_our(item) for item in value)
             return value
 
         def to_host(value):
             if isinstance(value, (tuple, list)):
                 items = [to_host(item) for item in value]
                 return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
-            if not isinstance(value, ndarray):
-                assert not (shared and isinstance(value, np.ndarray)), "the result is on the host"
-                return value
-            given = [host for array, host in shared if array is value]
-            return given[0] if given else np.asarray(value.host_view)
+            if isinstance(value, ndarray):
+                return take_result(value, shared)
+            assert not (shared and isinstance(value, np.ndarray)), "the result is on the host"
+            return value
 
-        arguments = [to_device(value) for value in arguments]
-        options = {name: to_device(value) for name, value in options.items()}
+        arguments = [to_our(value) for value in arguments]
+        options = {name: to_our(value) for name, value in options.items()}
         return to_host(function(*arguments, **options))
 
     call.__name__ = function.__name__
@@ -84,7 +106,7 @@ class Replaced(ModuleType):
         return getattr(self.module, name)
 
 
-def load_tests(name, home, ours, slow=()):
+def load_tests(name, home, ours, slow=(), on_cpu_only=None):
     """Return the tests of a module of NumPy or SciPy.
 
     Parameters
@@ -97,6 +119,8 @@ def load_tests(name, home, ours, slow=()):
         The module that is to be tested.
     slow
         Names of tests that take more than a second or two.
+    on_cpu_only
+        Names of tests of what other back ends do not do, and reasons.
     """
     functions = {each: adapt(getattr(ours, each)) for each in ours.__all__ if is_of(home, each)}
     tested, top = importlib.import_module(home), importlib.import_module(home.partition(".")[0])
@@ -120,7 +144,9 @@ def load_tests(name, home, ours, slow=()):
         for one in vars(test).values() if isinstance(test, type) else [test]:
             list_parameters(one)
     for each in slow:
-        mark_slow(found, each)
+        mark_test(found, each, pytest.mark.slow)
+    for each, reason in (on_cpu_only or {}).items():
+        mark_test(found, each, pytest.mark.cpu_only(reason))
     return found
 
 
@@ -137,10 +163,10 @@ def list_parameters(test):
             test.pytestmark[position] = listed.mark
 
 
-def mark_slow(tests, name):
+def mark_test(tests, name, mark):
     outer, _, inner = name.partition("::")
     if not inner:
-        tests[outer] = pytest.mark.slow(tests[outer])
+        tests[outer] = mark(tests[outer])
         return
     method = getattr(tests[outer], inner)
 
@@ -148,4 +174,4 @@ def mark_slow(tests, name):
     def marked(*arguments, **options):
         return method(*arguments, **options)
 
-    setattr(tests[outer], inner, pytest.mark.slow(marked))
+    setattr(tests[outer], inner, mark(marked))

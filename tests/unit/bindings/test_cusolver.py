@@ -8,6 +8,7 @@ import functools
 import pytest
 
 from pygpulib._bindings import cusolver
+from pygpulib._bindings.cublas import DATA_TYPES
 from tests.fakecuda.header import find_include_folder, read_header, same_abi
 
 try:
@@ -52,5 +53,10 @@ def test_constants_are_those_of_the_header():
     constants = header().constants
     for code, (name, _) in cusolver.STATUSES.items():
         assert constants[f"CUSOLVER_STATUS_{name}"] == code
+    for number in cusolver.EIG_TYPES.values():
+        assert constants[f"CUSOLVER_EIG_TYPE_{number}"] == number
+    for name, code in {"float32": "R_32F", "float64": "R_64F", "complex64": "C_32F"}.items():
+        assert constants[f"CUDA_{code}"] == DATA_TYPES[name]
+    assert constants["CUDA_C_64F"] == DATA_TYPES["complex128"]
     assert constants["CUSOLVER_EIG_MODE_NOVECTOR"] == cusolver.EIG_MODES["N"]
     assert constants["CUSOLVER_EIG_MODE_VECTOR"] == cusolver.EIG_MODES["V"]
