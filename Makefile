@@ -9,7 +9,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Behaviour that users see, the same on every back end.
 PUBLIC_TESTS := \
     tests/differential \
-    tests/unit/core tests/unit/cuda tests/unit/ufuncs \
+    tests/unit/core tests/unit/cuda tests/unit/linalg tests/unit/ufuncs \
     $(patsubst %,tests/unit/launch/test_%.py, \
         class_arguments declarations inspection launch overloads signature) \
     $(patsubst %,tests/unit/frontend/test_%.py, \

@@ -62,9 +62,10 @@ def tolerance(dtype):
 def each_way():
     stream = cuda.stream()
     layouts = itertools.cycle(LAYOUTS.values())
-    for batch in ((), (3,), (2, 1)):
-        next(layouts)  # each dtype in another layout than before
-        for dtype, place in zip(DTYPES, layouts, strict=False):
+    for turn, dtype in enumerate(DTYPES):
+        next(layouts)  # each dtype in another layout for another number of axes
+        for batch in ((), ((3,), (2, 1))[turn % 2]):
+            place = next(layouts)
             yield Arrays(dtype, 5, batch), lambda a, place=place: place(a, stream), stream
 
 
