@@ -13,6 +13,7 @@ from pygpulib._bindings.curand import open_curand
 from pygpulib.core.array import ndarray
 from pygpulib.core.creation import device_array, to_device
 from pygpulib.core.device import Device, current_device
+from pygpulib.core.driver import DEFAULT_STREAM
 from pygpulib.core.ordering import order_after
 from pygpulib.errors import ArgumentError, DeviceMismatchError
 from pygpulib.jit.intrinsics.threads import blockDim, blockIdx, gridDim, threadIdx
@@ -116,7 +117,10 @@ class CurandEngine(BaseEngine):
 
     def _tell(self, setting: Setting, value: int) -> None:
         """Set something of the library's generator."""
-        with self._queueing(self._stream):
+        with self._device:
+            own = self._driver.contexts.current().pending.own
+        # Other streams than the package's, which knows when they end, may no longer exist.
+        with self._queueing(self._stream if self._stream in own else DEFAULT_STREAM):
             getattr(self._library, _SETTERS[setting])(self._handle, value)
 
     def _restart(self, *, keep_position: bool) -> None:

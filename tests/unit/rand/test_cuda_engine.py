@@ -14,7 +14,7 @@ from pygpulib._record import replace
 from pygpulib.core.creation import device_array, to_device
 from pygpulib.core.device import get_device, use_driver
 from pygpulib.core.driver_cpu import CpuDriver
-from pygpulib.core.stream import create_stream
+from pygpulib.core.stream import create_stream, external_stream
 from pygpulib.errors import ArgumentError, DeviceMismatchError, LibraryError
 from pygpulib.rand import (
     PRNG,
@@ -267,6 +267,29 @@ def test_a_stream_is_told_once_and_left_for_another(curand):
     numbers = [draw(engine, UNIFORM, 4, stream) for stream in (first, first, second)]
     assert curand.streams == [first.handle, second.handle]
     assert np.array_equal(np.concatenate(numbers), expected)
+
+
+@pytest.mark.parametrize("is_foreign", [False, True])
+def test_settings_need_no_stream_that_is_gone(curand, is_foreign):
+    device_array(1, np.float32)  # opens the device
+    library = Library(Client())
+    stream = external_stream(library.stream) if is_foreign else create_stream()
+    generator = PRNG(PRNG.XORWOW, stream=stream)
+    numbers = device_array(4, np.float32, stream=stream)
+    generator.uniform(numbers)
+    numbers.copy_to_host(stream=stream)
+    generator.stream = 0
+    library.close()
+    del stream, numbers
+    gc.collect()
+    device_array(1, np.float32)
+    generator.seed, generator.offset = 5, 3
+    engine = create_on_cpu(Kind.XORWOW)
+    engine.set_seed(5)
+    engine.set_offset(3)
+    numbers = device_array(9, np.float32)
+    generator.uniform(numbers)
+    assert np.array_equal(numbers.copy_to_host(), draw(engine, UNIFORM, 9))
 
 
 def test_arrays_of_other_libraries_are_filled_after_their_work_and_before_it_goes_on(curand):
