@@ -25,6 +25,10 @@ from pygpulib.rand.generator_base import DrawsNumbers
 from pygpulib.rand.moving import Packed, take, take_lines
 from pygpulib.rand.permutations import can_shuffle, random_order, random_orders, shuffle_lines
 
+# The largest place has 63 bits.
+_MOST = 2**63
+_SHUFFLED = "the array to shuffle"
+
 
 class DrawsOrder(DrawsNumbers):
     """Choosing and shuffling."""
@@ -81,7 +85,9 @@ class DrawsOrder(DrawsNumbers):
             Along which axis: sub-arrays change places, and stay what they are.
         """
         if isinstance(x, np.ndarray) or is_cuda_array(x):
-            x = _read_target(x)
+            x = _check_target(x if isinstance(x, np.ndarray) else as_cuda_array(x), _SHUFFLED)
+            if not x.ndim:
+                raise AxisError(f"{_SHUFFLED} has no axes", detail="expected one or more axes")
             axis = _read_axis(axis, x.ndim)
             if x.dtype.hasobject:
                 # Python objects stay on the host.
@@ -142,7 +148,7 @@ class DrawsOrder(DrawsNumbers):
         array = _read_array("x", x)
         if out is None:
             return self._permute(array, axis)
-        target = check_is_array(out)
+        target = _check_target(check_is_array(out), "the argument out")
         if target.shape != array.shape:
             raise ShapeError(
                 f"the argument out has the shape {target.shape}",
@@ -177,9 +183,9 @@ def _read_number(value: object) -> int | None:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         return None
-    if number < 0:
+    if not 0 <= number <= _MOST:
         raise ArgumentError(
-            f"the number of things is {number}", detail="expected an integer that is not negative"
+            f"the number of things is {number}", detail=f"expected an integer from 0 to {_MOST}"
         )
     return number
 
@@ -202,14 +208,14 @@ def _read_array(name: str, value: object) -> Packed:
     return _packed(array)
 
 
-def _read_target(x: object) -> Array:
-    """Return an array that can be shuffled in place."""
-    array = x if isinstance(x, np.ndarray) else as_cuda_array(x)
-    is_readonly = (
-        not array.flags.writeable if isinstance(array, np.ndarray) else array.buffer.is_readonly
-    )
+def _check_target(array: Array, name: str) -> Array:
+    """Return an array that can be written to."""
+    if isinstance(array, np.ndarray):
+        is_readonly = not array.flags.writeable
+    else:
+        is_readonly = array.buffer.is_readonly
     if is_readonly:
-        raise ArgumentError("the array to shuffle is read-only")
+        raise ArgumentError(f"{name} is read-only")
     return array
 
 

@@ -238,6 +238,8 @@ multivariate_normal([0, 1], np.eye(2), check_valid="x") | the argument check_val
 multivariate_normal([[0, 1]], np.eye(2)) | the argument mean has 2 axes
 choice(0) | nothing to choose from
 choice(-1) | the number of things is -1
+choice(2**63 + 1, 3) | the number of things is 9223372036854775809
+permutation(10**19) | the number of things is 10000000000000000000
 choice([], 3) | nothing to choose from
 choice(2.5) | the argument a is 2.5
 choice(5, 6, replace=False) | 6 elements were to be chosen from 5
@@ -435,6 +437,13 @@ def test_arrays_of_other_libraries_are_chosen_from_and_shuffled():
     np.testing.assert_array_equal(other.array.copy_to_host(), expected)
     with pytest.raises(ArgumentError, match="the array to shuffle is read-only"):
         ours().shuffle(OfAnotherLibrary(array, is_read_only=True))
+    fixed = np.zeros((4, 3)).T
+    fixed.flags.writeable = False
+    for out in (OfAnotherLibrary(array, is_read_only=True), fixed):
+        rng = ours()
+        with pytest.raises(ArgumentError, match="the argument out is read-only"):
+            rng.permuted(array, axis=1, out=out)
+        assert rng.get_state() == ours().get_state()
     wider = np.empty(3, np.complex128)
     assert ours().permuted([1.0, 2.0, 3.0], out=wider) is wider
     assert sorted(wider.real) == [1.0, 2.0, 3.0]
