@@ -10,6 +10,7 @@ import functools
 import importlib
 import importlib.util
 import inspect
+import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack
 from types import ModuleType
@@ -24,6 +25,7 @@ from pygpulib.core.array import ndarray
 from pygpulib.core.creation import to_device
 from pygpulib.core.device import current_driver
 from pygpulib.core.interop import map_host
+from pygpulib.errors import HostFallbackWarning
 
 
 def lies_on_host_only(array):
@@ -130,6 +132,8 @@ def load_tests(name, home, ours, slow=(), on_cpu_only=None):
     with ExitStack() as stack:
         for each, function in functions.items():
             stack.enter_context(mock.patch.object(tested, each, function))
+        stack.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore", HostFallbackWarning)
         spec.loader.exec_module(module)
     settings.load_profile(profile)  # SciPy's tests choose one of their own
     inner = Replaced(tested, functions)
