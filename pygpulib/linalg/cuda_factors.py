@@ -135,8 +135,9 @@ def _eigen(job: Job, a: ndarray, uplo: str, mode: str) -> Result:
     if stack and n <= JACOBI_ORDER:
         flat = flatten(vectors)
         count = flat.shape[0]
-        job.run("syevjBatched", jobz=mode, uplo=uplo, n=n, a=flat, w=values, info=info,
-                batchsize=count)  # fmt: skip
+        job.run(
+            "syevjBatched", jobz=mode, uplo=uplo, n=n, a=flat, w=values, info=info, batchsize=count
+        )
     else:
         for matrix, row, status in each(stack, vectors, values, info):
             job.run("Xsyevd", jobz=mode, uplo=uplo, n=n, a=matrix, w=row, info=status)
@@ -171,8 +172,19 @@ def general_eigen(job: Job, a: ndarray, mode: str) -> Result:
     values = job.vectors((*stack, n), np.result_type(a.dtype, np.complex64))
     vectors = job.empty((*stack, n, n) if mode == "V" else (*stack, 1, 1), a.dtype)
     for matrix, row, right, status in each(stack, work, values, vectors, info):
-        job.run("Xgeev", jobvl="N", jobvr=mode, n=n, a=matrix, w=row, vl=None, vr=right,
-                ldvl=n, ldvr=n, info=status)  # fmt: skip
+        job.run(
+            "Xgeev",
+            jobvl="N",
+            jobvr=mode,
+            n=n,
+            a=matrix,
+            w=row,
+            vl=None,
+            vr=right,
+            ldvl=n,
+            ldvr=n,
+            info=status,
+        )
     job.require(info, "Eigenvalues did not converge")
     if is_complex:
         return values, vectors, False
@@ -233,8 +245,18 @@ def decompose(
     s = job.vectors((*stack, n), real_dtype(a.dtype))
     u, vh = job.empty((*stack, m, columns), a.dtype), job.empty((*stack, n, n), a.dtype)
     for matrix, row, left, right, status in each(stack, work, s, u, vh, info):
-        job.run("Xgesvd", jobu=mode, jobvt=mode, m=m, n=n, a=matrix, s=row, u=left, vt=right,
-                info=status)  # fmt: skip
+        job.run(
+            "Xgesvd",
+            jobu=mode,
+            jobvt=mode,
+            m=m,
+            n=n,
+            a=matrix,
+            s=row,
+            u=left,
+            vt=right,
+            info=status,
+        )
     _require_values(job, info, s, message)
     return u, s, vh
 
@@ -253,8 +275,18 @@ def _decompose_at_once(
     k, work, info = min(m, n), flatten(job.copy(a)), job.vectors(stack, np.int32)
     s = job.vectors((*stack, k), real_dtype(a.dtype))
     u, v = job.empty((*stack, m, m), a.dtype), job.empty((*stack, n, n), a.dtype)
-    job.run("gesvdjBatched", jobz="N" if mode == "N" else "V", m=m, n=n, a=work, s=s,
-            u=flatten(u), v=flatten(v), info=info, batchsize=work.shape[0])  # fmt: skip
+    job.run(
+        "gesvdjBatched",
+        jobz="N" if mode == "N" else "V",
+        m=m,
+        n=n,
+        a=work,
+        s=s,
+        u=flatten(u),
+        v=flatten(v),
+        info=info,
+        batchsize=work.shape[0],
+    )
     _require_values(job, info, s, message)
     vh = transpose(job.conjugate(v)) if mode != "N" else v
     if mode == "S":

@@ -167,8 +167,17 @@ def _eigen_of_pair(job: Job, pair: tuple[ndarray, ndarray], how: tuple[object, s
         return NotImplemented
     n, vectors, info = a.shape[0], job.copy(a), job.vectors((1,), np.int32)
     values = job.vectors((n,), real_dtype(a.dtype))
-    job.run("sygvd", itype=kind, jobz=mode, uplo=uplo, n=n, a=vectors, b=job.copy(b), w=values,
-            info=info)  # fmt: skip
+    job.run(
+        "sygvd",
+        itype=kind,
+        jobz=mode,
+        uplo=uplo,
+        n=n,
+        a=vectors,
+        b=job.copy(b),
+        w=values,
+        info=info,
+    )
     if job.read(info).any():
         return NotImplemented
     return values if mode == "N" else (values, vectors)
