@@ -95,7 +95,8 @@ def least_squares(job: Job, a: ndarray, b: ndarray, limit: object) -> Result:
         return NotImplemented
     u, s, vh = decompose(job, a, "S", "SVD did not converge in Linear Least Squares")
     values = job.read(s)
-    cutoff = limit * values.max()
+    # What is negative stands for rounding errors, as in LAPACK.
+    cutoff = (eps_of(a) if float(limit) < 0 else float(limit)) * values.max()
     inner = job.copy(job.multiply(u, right, "CN"))
     job.scale_columns(transpose(inner), job.upload(reciprocals(values, cutoff)))
     x = job.multiply(vh, inner, "CN")

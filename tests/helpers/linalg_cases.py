@@ -105,6 +105,7 @@ OF_NUMPY = {
         lambda x: ((x.tall, x.matrix(x.n + 2, 2)), {"rcond": 1e-5}),
         lambda x: ((x.tall, x.flat(x.n + 2)), {}),
         lambda x: ((x.wide, x.matrix(x.n - 1, 2)), {}),
+        lambda x: ((x.tall, x.matrix(x.n + 2, 2)), {"rcond": -1}),
     ],
     "matmul": [
         lambda x: ((x.tall, x.square), {}),
