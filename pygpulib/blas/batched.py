@@ -84,7 +84,9 @@ def gemm_strided_batched(
         )
     count = problem.count(A=a, B=b)
     c = _output_of_products(problem, "C", (count, m, n), beta)
-    a, b = (keep_apart(problem.engine, each, c, problem.stream) for each in (a, b))
+    alpha, beta, a, b = (
+        keep_apart(problem.engine, each, c, problem.stream) for each in (alpha, beta, a, b)
+    )
     problem.engine.batched.gemm(first, second, alpha, a, b, beta, c, problem.stream)
     return problem.results()
 
@@ -169,7 +171,9 @@ def gemv_batched(
     problem.require("x", vectors, the_columns_of_the_matrices=(1, columns))
     count = problem.count(A=a, x=vectors)
     out = _output_of_products(problem, "y", (count, rows), beta)
-    a, vectors = (keep_apart(problem.engine, each, out, problem.stream) for each in (a, vectors))
+    alpha, beta, a, vectors = (
+        keep_apart(problem.engine, each, out, problem.stream) for each in (alpha, beta, a, vectors)
+    )
     column = vectors.reshape(*vectors.shape, 1) if count else vectors[:, :, None]
     target = out.reshape(*out.shape, 1) if isinstance(out, ndarray) else out[:, :, None]
     problem.engine.batched.gemm(letter, "N", alpha, a, column, beta, target, problem.stream)
@@ -386,7 +390,8 @@ def _write_zeros(problem: Problem, info: Any) -> None:  # noqa: ANN401
 
 def _columns(problem: Problem, array: Any, always: bool = False) -> Any:  # noqa: ANN401
     """Return a stack whose matrices have contiguous columns."""
-    if not always and array.transpose(0, 2, 1).flags["C_CONTIGUOUS"]:
+    is_packed = array.transpose(0, 2, 1).flags["C_CONTIGUOUS"] and _is_aligned(problem, array)
+    if is_packed and not always:
         return array
     count, rows, columns = array.shape
     packed = problem.engine.empty((count, columns, rows), array.dtype, "C", problem.stream)
@@ -405,11 +410,13 @@ def _read_pivots(problem: Problem, pivots: Any, shape: Shape) -> Any:  # noqa: A
         )
     native = problem.engine.adopt(array, problem.stream)
     _check_pivots(problem.name, array if isinstance(array, np.ndarray) else native)
-    return (
-        native
-        if native.flags["C_CONTIGUOUS"]
-        else problem.engine.copy(native, native.dtype, "C", problem.stream)
-    )
+    if native.flags["C_CONTIGUOUS"] and _is_aligned(problem, native):
+        return native
+    return problem.engine.copy(native, native.dtype, "C", problem.stream)
+
+
+def _is_aligned(problem: Problem, array: Any) -> bool:  # noqa: ANN401
+    return not problem.engine.address(array) % array.dtype.alignment
 
 
 def _check_pivots(name: str, pivots: Any) -> None:  # noqa: ANN401

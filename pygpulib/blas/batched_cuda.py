@@ -9,8 +9,8 @@ import numpy as np
 
 from pygpulib._bindings.cublas import OPERATIONS, POINTER_MODE_HOST
 from pygpulib.blas.cuda_functions import call_sized
-from pygpulib.blas.cuda_numbers import convert, is_zero, place_numbers, read_number, send
-from pygpulib.blas.layout import find_columns
+from pygpulib.blas.cuda_matrices import LibraryMatrix, apply_letter, find_matrix, pack
+from pygpulib.blas.cuda_numbers import is_zero, place_numbers, read_number, send
 from pygpulib.blas.lists_cuda import ListProduct
 from pygpulib.blas.routines import LETTERS
 from pygpulib.core.array import ndarray
@@ -20,27 +20,6 @@ from pygpulib.errors import ArgumentError
 if TYPE_CHECKING:
     from pygpulib.blas.cuda import CudaEngine
     from pygpulib.blas.lists import Triple
-
-
-class Stack:
-    """A stack of matrices as cuBLAS takes it.
-
-    Parameters
-    ----------
-    array : ndarray
-        The stack, whose matrices have contiguous columns or rows.
-    leading : int
-        Elements from one column to the next.
-    is_flipped : bool
-        Whether the columns are the matrices' rows.
-    """
-
-    def __init__(self, array: ndarray, leading: int, is_flipped: bool) -> None:
-        self.array = array
-        self.leading = leading
-        self.is_flipped = is_flipped
-        # One matrix that serves for all is at the same place every time.
-        self.distance = array.strides[0] // array.itemsize if array.shape[0] > 1 else 0
 
 
 class CudaBatched:
@@ -89,7 +68,7 @@ class CudaBatched:
             self._engine.scale(c, beta, stream)
             return
         is_read = isinstance(beta, ndarray) or bool(beta)
-        output = self._find(c) or self._copy(c, "C", stream, is_read)
+        output = find_matrix(c) or self._new_output(c, stream, is_read)
         first = self._factor(a, transa, output.is_flipped, stream)
         second = self._factor(b, transb, output.is_flipped, stream)
         rows, columns = c.shape[1:]
@@ -105,8 +84,8 @@ class CudaBatched:
             "gemmStridedBatched",
             c.dtype,
             stream,
-            OPERATIONS[first[1]],
-            OPERATIONS[second[1]],
+            first[1],
+            second[1],
             rows,
             columns,
             inner,
@@ -245,36 +224,20 @@ class CudaBatched:
         places = stack.address + np.arange(stack.shape[0], dtype=np.int64) * stack.strides[0]
         return send(places, stream)
 
-    def _arguments(self, stack: Stack) -> tuple[int, int, int]:
+    def _arguments(self, stack: LibraryMatrix) -> tuple[int, int, int]:
         return stack.array.address, stack.leading, stack.distance
 
     # ------------------------------------------------------------------------------ layouts
 
     def _factor(
         self, array: ndarray, letter: str, transposed: bool, stream: int
-    ) -> tuple[Stack, str]:
-        """Return op(A), or its transpose, as a stack and the letter that makes it."""
-        stack = self._find(array) or self._copy(array, "C", stream)
-        conjugated = letter == "C" and array.dtype.kind == "c"
-        turned = ((letter != "N") != transposed) != stack.is_flipped
-        if conjugated and not turned:
-            stack, turned = self._copy(array, "C" if not stack.is_flipped else "F", stream), True
-        return stack, ("C" if conjugated else "T") if turned else "N"
+    ) -> tuple[LibraryMatrix, int]:
+        stack = find_matrix(array) or pack(self._engine, array, stream)
+        return apply_letter(self._engine, stack, letter, transposed, stream)
 
-    def _find(self, array: ndarray) -> Stack | None:
-        columns = find_columns(array.shape[1:], array.strides[1:], array.itemsize)
-        step = array.strides[0]
-        if columns is None or (array.shape[0] > 1 and (step < 0 or step % array.itemsize)):
-            return None
-        return Stack(array, columns.leading, columns.is_flipped)
-
-    def _copy(self, array: ndarray, order: str, stream: int, is_filled: bool = True) -> Stack:
-        count, rows, columns = array.shape
-        if order == "F":
-            made = device_array((count, columns, rows), array.dtype, stream=stream)
-            made = made.transpose(0, 2, 1)
-        else:
-            made = device_array(array.shape, array.dtype, stream=stream)
-        if is_filled:
-            convert(array, made, stream)
-        return Stack(made, max(rows if order == "F" else columns, 1), order != "F")
+    def _new_output(self, array: ndarray, stream: int, is_read: bool) -> LibraryMatrix:
+        if is_read:
+            return pack(self._engine, array, stream)
+        found = find_matrix(device_array(array.shape, array.dtype, stream=stream))
+        assert found is not None
+        return found

@@ -15,6 +15,7 @@ from pygpulib.blas.layout import (
     spans_overlap,
 )
 from pygpulib.blas.routines import LETTERS, Form, Role
+from pygpulib.core.array import ndarray
 from pygpulib.core.layout import byte_span
 from pygpulib.errors import ArgumentError
 
@@ -231,7 +232,8 @@ class Call:
         for name in ("alpha", "beta", "c", "s", "param"):
             if name in values:
                 is_real = name in routine.real_numbers
-                values[name] = self.engine.number(values[name], self.dtype, is_real)
+                number = self._apart(values[name])
+                values[name] = self.engine.number(number, self.dtype, is_real)
         letter = LETTERS[self.dtype.name]
         result = self.engine.run(routine, letter, values, self.stream)
         for operand in routine.outputs:
@@ -239,6 +241,19 @@ class Call:
             if placed.array is not array:
                 self.engine.assign(array, placed.array, self.stream)
         return result
+
+    def _apart(self, number: Any) -> Any:  # noqa: ANN401
+        """Return a number, as a copy where the routine would write over it before it is done."""
+        if is_left_on_device(number):
+            span = _span(self.engine, number)
+            if any(spans_overlap(span, written) for written in self._written):
+                return self.engine.copy(number, number.dtype, "C", self.stream)
+        return number
+
+
+def is_left_on_device(number: object) -> bool:
+    """Return whether a number is in memory that the host does not read."""
+    return isinstance(number, ndarray) and number.host_view is None
 
 
 def _span(engine: Engine, array: AnyArray) -> tuple[int, int]:
@@ -249,7 +264,12 @@ def _span(engine: Engine, array: AnyArray) -> tuple[int, int]:
 
 
 def keep_apart(engine: Engine, factor: AnyArray, output: AnyArray, stream: int) -> AnyArray:
-    """Return an array that is read, as a copy where an output touches its memory."""
+    """Return an array that is read, as a copy where an output touches its memory.
+
+    Numbers that the host reads before anything is written are returned as they are.
+    """
+    if not isinstance(factor, np.ndarray) and not is_left_on_device(factor):
+        return factor
     if spans_overlap(_span(engine, factor), _span(engine, output)):
         return engine.copy(factor, factor.dtype, "C", stream)
     return factor

@@ -20,8 +20,9 @@ from pygpulib.blas.cuda_functions import (
 )
 from pygpulib.blas.cuda_handles import Handle
 from pygpulib.blas.cuda_kernels import Kernels
+from pygpulib.blas.cuda_matrices import find_matrix
 from pygpulib.blas.cuda_numbers import convert, place_numbers, read_number, send
-from pygpulib.blas.layout import find_columns, find_increment
+from pygpulib.blas.layout import find_increment
 from pygpulib.blas.precision import current_math_mode, is_deterministic
 from pygpulib.blas.routines import FLAGS, LETTERS, NUMBERS, ROUTINES
 from pygpulib.core.array import ndarray
@@ -79,8 +80,11 @@ class CudaEngine:
         found.use_atomics(not is_deterministic())
         if stream not in context.pending.own:
             context.pending.prepare(stream)
-        yield found
-        context.pending.mark(stream)
+        try:
+            yield found
+        finally:
+            # Before an error, something may have been queued.
+            context.pending.mark(stream)
 
     # ------------------------------------------------------------------------------- arrays
 
@@ -118,15 +122,15 @@ class CudaEngine:
     def copy(self, array: ndarray, dtype: DType, order: str, stream: int) -> ndarray:
         """Return a packed copy of an array, converted."""
         made = device_array(array.shape, dtype, order=order, stream=stream)
-        if array.dtype == dtype and array.ndim == 2 and array.size:
-            source = find_columns(array.shape, array.strides, array.itemsize)
+        if array.dtype == dtype and dtype.name in LETTERS and array.ndim == 2 and array.size:
+            source = find_matrix(array)
             if source is not None:
-                self._add(array, source.is_flipped, source.leading, made, order == "C", stream)
+                self._write_op(array, source.is_flipped, source.leading, made, order == "C", stream)
                 return made
         convert(array, made, stream)
         return made
 
-    def _add(
+    def _write_op(
         self,
         array: ndarray,
         source_flipped: bool,
@@ -135,17 +139,15 @@ class CudaEngine:
         target_flipped: bool,
         stream: int,
         letter: str = "",
-        alpha: complex = 1.0,
     ) -> None:
-        """Write ``alpha op(A)`` to an array, which the library does for both orientations."""
+        """Write op(A) to an array, which the library does for both orientations."""
         rows, columns = target.shape[::-1] if target_flipped else target.shape
-        number = self.number(alpha, array.dtype, False)
         values = {
             "transa": letter or ("N" if source_flipped == target_flipped else "T"),
             "transb": "N",
             "m": rows,
             "n": columns,
-            "alpha": number,
+            "alpha": self.number(1.0, array.dtype, False),
             "A": array.address,
             "lda": leading,
             "beta": self.number(0.0, array.dtype, False),
@@ -167,7 +169,7 @@ class CudaEngine:
         made = device_array(array.shape, array.dtype, stream=stream)
         column = made.reshape(-1, 1)
         if array.size:
-            self._add(source, False, step if step > 0 else 1, column, False, stream, "C")
+            self._write_op(source, False, step if step > 0 else 1, column, False, stream, "C")
         return made
 
     def scale(self, array: ndarray, factor: Any, stream: int) -> None:  # noqa: ANN401

@@ -87,7 +87,8 @@ def _on_device(number: np.ndarray[Any, Any] | DeviceNumber, stream: int) -> ndar
         return send(number, stream)
     array = number.array
     order_after([array.buffer], stream)
-    if array.dtype == number.dtype and array.flags["C_CONTIGUOUS"]:
+    is_aligned = not array.address % number.dtype.alignment
+    if array.dtype == number.dtype and array.flags["C_CONTIGUOUS"] and is_aligned:
         return array
     made = device_array(array.shape, number.dtype, stream=stream)
     convert(array, made, stream)

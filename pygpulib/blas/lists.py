@@ -6,15 +6,19 @@ from bisect import bisect_right
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from pygpulib.blas.arguments import common_dtype, read_array, read_flag, read_number
+import numpy as np
+
+from pygpulib._record import replace
+from pygpulib.blas.arguments import common_dtype, read_flag, read_number
 from pygpulib.blas.call import check_writable
 from pygpulib.blas.engine import current_engine
 from pygpulib.blas.functions import check_arguments, make_function
 from pygpulib.blas.layout import repeats_memory
 from pygpulib.blas.plans import key_of
-from pygpulib.blas.routines import ROUTINES, SIZES
+from pygpulib.blas.routines import LETTERS, ROUTINES, SIZES
 from pygpulib.core.array import ndarray
-from pygpulib.core.creation import device_array
+from pygpulib.core.creation import device_array, device_array_like
+from pygpulib.core.interop import as_cuda_array, is_cuda_array
 from pygpulib.core.layout import byte_span
 from pygpulib.core.stream import stream_handle
 from pygpulib.errors import ArgumentTypeError, ShapeError
@@ -29,7 +33,9 @@ if TYPE_CHECKING:
     Triple = tuple[ndarray, ndarray, ndarray]
 
 _GEMM = ROUTINES["gemm"]
-_GEMV = ROUTINES["gemv"]
+# One product of many: complaints name the function that was called.
+_ONE_GEMM = replace(_GEMM, name="gemm_batched")
+_ONE_GEMV = replace(ROUTINES["gemv"], name="gemv_batched")
 _OUTPUTS = ("C", "y")
 _gemm: Callable[..., Any] = make_function("gemm")
 _gemv: Callable[..., Any] = make_function("gemv")
@@ -77,20 +83,19 @@ def gemm_batched(
     Matrices in a GPU's memory that agree in dtype, shape and layout are one call of cuBLAS. Where
     outputs overlap each other or other products' factors, one product is done after the other.
     """
-    _check_lengths("gemm_batched", "matrices", A=A, B=B, C=C)
+    name = "gemm_batched"
+    _check_lengths(name, "matrices", A=A, B=B, C=C)
     outputs = list(C) if C is not None else [None] * len(A)
-    letters = (
-        read_flag("gemm_batched", "transa", transa),
-        read_flag("gemm_batched", "transb", transb),
+    letters = read_flag(name, "transa", transa), read_flag(name, "transb", transb)
+    alpha, beta = (
+        _read_number(name, each, value, stream)
+        for each, value in (("alpha", alpha), ("beta", beta))
     )
-    numbers = _read_numbers("gemm_batched", alpha, beta)
-    found = _multiply_at_once(letters, numbers, A, B, outputs, stream)
+    found = _multiply_at_once(letters, (alpha, beta), A, B, outputs, stream)
     if found is not None:
         return found
-    calls = [
-        (transa, transb, alpha, *each, beta, c) for *each, c in zip(A, B, outputs, strict=True)
-    ]
-    _check_each(_GEMM, calls)
+    calls = [(*letters, alpha, *each, beta, c) for *each, c in zip(A, B, outputs, strict=True)]
+    _check_each(_ONE_GEMM, calls)
     return [_gemm(*call, stream) for call in calls]
 
 
@@ -104,16 +109,20 @@ def multiply_vectors(
     stream: StreamLike = None,
 ) -> list[Any]:
     """Return alpha op(A[i]) x[i] + beta y[i]; see `gemv_batched`."""
-    _check_lengths("gemv_batched", "arrays", A=A, x=x, y=y)
+    name = "gemv_batched"
+    _check_lengths(name, "arrays", A=A, x=x, y=y)
     outputs = list(y) if y is not None else [None] * len(A)
-    letter = read_flag("gemv_batched", "trans", trans)
-    numbers = _read_numbers("gemv_batched", alpha, beta)
+    letter = read_flag(name, "trans", trans)
+    alpha, beta = (
+        _read_number(name, each, value, stream)
+        for each, value in (("alpha", alpha), ("beta", beta))
+    )
     columns = [[_as_column(each) for each in vectors] for vectors in (x, outputs)]
-    found = _multiply_at_once((letter, "N"), numbers, A, columns[0], columns[1], stream)
+    found = _multiply_at_once((letter, "N"), (alpha, beta), A, columns[0], columns[1], stream)
     if found is not None:
         return outputs if y is not None else [column.reshape(-1) for column in found]
-    calls = [(trans, alpha, *each, beta, out) for *each, out in zip(A, x, outputs, strict=True)]
-    _check_each(_GEMV, calls)
+    calls = [(letter, alpha, *each, beta, out) for *each, out in zip(A, x, outputs, strict=True)]
+    _check_each(_ONE_GEMV, calls)
     return [_gemv(*call, stream) for call in calls]
 
 
@@ -156,16 +165,19 @@ def _check_lengths(name: str, items: str, **given: Any) -> None:  # noqa: ANN401
         )
 
 
-def _read_numbers(name: str, alpha: object, beta: object) -> dict[str, object]:
-    return {
-        "alpha": read_number(name, "alpha", alpha),
-        "beta": read_number(name, "beta", beta),
-    }
+def _read_number(name: str, argument: str, value: object, stream: StreamLike) -> object:
+    """Return a number; one in device memory as a copy that no output writes over."""
+    number = read_number(name, argument, value)
+    if not isinstance(number, ndarray):
+        return number
+    made = device_array_like(number, stream_handle(stream))
+    made.copy_to_device(number, stream_handle(stream))
+    return made
 
 
 def _multiply_at_once(
     letters: tuple[str, str],
-    numbers: dict[str, object],
+    numbers: tuple[object, object],
     A: Sequence[Any],
     B: Sequence[Any],
     outputs: Sequence[Any],
@@ -175,32 +187,30 @@ def _multiply_at_once(
     engine = current_engine()
     if not engine.batched.takes_lists or not len(A):
         return None
-    factors = [
-        (read_array(_GEMM, "A", a, "gemm_batched"), read_array(_GEMM, "B", b, "gemm_batched"))
-        for a, b in zip(A, B, strict=True)
-    ]
+    factors = [(_as_matrix(a), _as_matrix(b)) for a, b in zip(A, B, strict=True)]
     handle = stream_handle(stream)
     triples = _find_triples(engine, letters, numbers, factors, outputs, handle)
     if triples is None or _is_intertwined(triples):
         return None
-    engine.batched.gemm_lists(letters, (numbers["alpha"], numbers["beta"]), triples, handle)
+    engine.batched.gemm_lists(letters, numbers, triples, handle)
     return [c for _, _, c in triples]
 
 
 def _find_triples(
     engine: Engine,
     letters: tuple[str, str],
-    numbers: dict[str, object],
-    factors: list[tuple[Any, Any]],
+    numbers: tuple[object, object],
+    factors: list[tuple[ndarray | None, ndarray | None]],
     outputs: Sequence[Any],
     stream: int,
 ) -> list[Triple] | None:
     """Return factors and outputs, all in device memory and of one dtype; None if they are not."""
-    dtype = factors[0][0].dtype
-    beta = numbers["beta"]
+    if factors[0][0] is None:
+        return None
+    dtype, beta = factors[0][0].dtype, numbers[1]
     triples = []
     for (a, b), given in zip(factors, outputs, strict=True):
-        if not (isinstance(a, ndarray) and isinstance(b, ndarray) and a.ndim == b.ndim == 2):
+        if a is None or b is None:
             return None
         m, k = a.shape if letters[0] == "N" else a.shape[::-1]
         inner, n = b.shape if letters[1] == "N" else b.shape[::-1]
@@ -213,8 +223,16 @@ def _find_triples(
         else:
             return None
         triples.append(tuple([engine.adopt(each, stream) for each in (a, b, c)]))
-    is_promoted = common_dtype(_GEMM, [factors[0][0]], numbers) != dtype
+    is_promoted = common_dtype(_GEMM, [factors[0][0]], {"alpha": numbers[0], "beta": beta}) != dtype
     return None if is_promoted else triples
+
+
+def _as_matrix(value: Any) -> ndarray | None:  # noqa: ANN401
+    """Return a matrix in device memory, or None where it needs another look or a complaint."""
+    if not isinstance(value, np.ndarray | ndarray) and is_cuda_array(value):
+        value = as_cuda_array(value)
+    is_usual = isinstance(value, ndarray) and value.ndim == 2 and value.dtype.name in LETTERS
+    return value if is_usual else None
 
 
 def _fits(output: Any, shape: tuple[int, int], dtype: Any) -> bool:  # noqa: ANN401

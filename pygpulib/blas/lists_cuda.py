@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pygpulib._bindings.cublas import OPERATIONS
-from pygpulib._record import record
 from pygpulib.blas.cuda_functions import call_sized
+from pygpulib.blas.cuda_matrices import LibraryMatrix, apply_letter, is_aligned, pack
 from pygpulib.blas.cuda_numbers import is_zero, place_numbers, read_number, send
 from pygpulib.blas.layout import find_columns
 from pygpulib.blas.routines import LETTERS
@@ -21,15 +20,6 @@ if TYPE_CHECKING:
 
     # Operations; rows, columns and the inner length; three leading dimensions.
     Key = tuple[tuple[int, int], tuple[int, int, int], tuple[int, int, int]]
-
-
-@record
-class _Placed:
-    """A matrix as the library takes it: its columns, or those of its transpose, are contiguous."""
-
-    array: ndarray
-    leading: int
-    is_flipped: bool
 
 
 class ListProduct:
@@ -54,12 +44,12 @@ class ListProduct:
         self._copied: list[tuple[ndarray, ndarray]] = []
         self._kept: list[ndarray] = []
 
-    def add(self, triple: Triple, beta_is_zero: bool) -> None:
+    def add(self, triple: Triple, is_only_written: bool) -> None:
         """Put a product into a group."""
         a, b, c = triple
         if not c.size:
             return
-        output = self._place_output(c, beta_is_zero)
+        output = self._place_output(c, is_only_written)
         first = self._place_factor(a, self._letters[0], output.is_flipped)
         second = self._place_factor(b, self._letters[1], output.is_flipped)
         m, n = c.shape
@@ -110,38 +100,30 @@ class ListProduct:
         for target, source in self._copied:
             self._engine.assign(target, source, self._stream)
 
-    def _find(self, array: ndarray) -> Columns | None:
+    def _find(self, array: ndarray) -> LibraryMatrix | None:
+        """Return a matrix as it lies; those of one shape and strides are looked at once."""
         key = array.shape, array.strides
         if key not in self._layouts:
             self._layouts[key] = find_columns(array.shape, array.strides, array.itemsize)
-        return None if array.address % array.dtype.alignment else self._layouts[key]
+        columns = self._layouts[key]
+        if columns is None or not is_aligned(array):
+            return None
+        return LibraryMatrix(array, columns.leading, 0, columns.is_flipped)
 
-    def _place_output(self, array: ndarray, is_only_written: bool) -> _Placed:
-        columns = self._find(array)
-        if columns is not None:
-            return _Placed(array, columns.leading, columns.is_flipped)
-        make = self._engine.empty if is_only_written else self._engine.copy
-        given: Any = array.shape if is_only_written else array
-        made = make(given, array.dtype, "C", self._stream)
-        self._copied.append((array, made))
-        return _Placed(made, max(array.shape[1], 1), True)
+    def _place_output(self, array: ndarray, is_only_written: bool) -> LibraryMatrix:
+        found = self._find(array)
+        if found is not None:
+            return found
+        if is_only_written:
+            made = self._engine.empty(array.shape, array.dtype, "C", self._stream)
+            found = LibraryMatrix(made, max(array.shape[1], 1), 0, True)
+        else:
+            found = pack(self._engine, array, self._stream)
+        self._copied.append((array, found.array))
+        return found
 
-    def _place_factor(self, array: ndarray, letter: str, transposed: bool) -> tuple[_Placed, int]:
-        """Return op(A), or its transpose, and the number of what makes it."""
-        columns = self._find(array)
-        placed = (
-            self._copy(array, "C")
-            if columns is None
-            else _Placed(array, columns.leading, columns.is_flipped)
-        )
-        is_conjugated = letter == "C" and array.dtype.kind == "c"
-        is_turned = ((letter != "N") != transposed) != placed.is_flipped
-        if is_conjugated and not is_turned:
-            # The library conjugates only what it transposes.
-            placed, is_turned = self._copy(array, "F" if placed.is_flipped else "C"), True
-        return placed, OPERATIONS[("C" if is_conjugated else "T") if is_turned else "N"]
-
-    def _copy(self, array: ndarray, order: str) -> _Placed:
-        made = self._engine.copy(array, array.dtype, order, self._stream)
-        rows, columns = array.shape
-        return _Placed(made, max(rows if order == "F" else columns, 1), order != "F")
+    def _place_factor(
+        self, array: ndarray, letter: str, transposed: bool
+    ) -> tuple[LibraryMatrix, int]:
+        found = self._find(array) or pack(self._engine, array, self._stream)
+        return apply_letter(self._engine, found, letter, transposed, self._stream)

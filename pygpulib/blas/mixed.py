@@ -280,9 +280,8 @@ def _multiply(wanted: Wanted, letters: tuple[str, str], A: Any, B: Any) -> Any: 
                 detail=f"expected {shape} for these factors",
             )
     *factors, out = [engine.adopt(each, handle) for each in (a, b, target)]
-    apart = [keep_apart(engine, each, out, handle) for each in factors]
-    product = Product(first, second, alpha, beta, plan.compute)
-    engine.multiply_mixed(product, apart[0], apart[1], out, handle)
+    alpha, beta, a, b = (keep_apart(engine, each, out, handle) for each in (alpha, beta, *factors))
+    engine.multiply_mixed(Product(first, second, alpha, beta, plan.compute), a, b, out, handle)
     engine.publish(out, target, handle)
     return target
 

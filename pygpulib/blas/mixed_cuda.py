@@ -10,14 +10,18 @@ from pygpulib._bindings.cublas import (
     COMPUTE_TYPES,
     DATA_TYPES,
     DEFAULT_ALGORITHM,
-    OPERATIONS,
 )
 from pygpulib._bindings.cublaslt import EPILOGUES, REDUCE_IN_COMPUTE_TYPE, REDUCE_IN_PLACE
-from pygpulib._record import record
 from pygpulib.blas.cuda_functions import call_sized
 from pygpulib.blas.cuda_lt import Kind, Matrix, alignment_of
+from pygpulib.blas.cuda_matrices import (
+    LibraryMatrix,
+    apply_letter,
+    find_matrix,
+    is_aligned,
+    pack,
+)
 from pygpulib.blas.cuda_numbers import convert, is_zero, place_numbers, read_number
-from pygpulib.blas.layout import find_columns
 from pygpulib.blas.precision import current_math_mode
 from pygpulib.core.creation import device_array
 
@@ -31,26 +35,6 @@ _INT8_ALIGNMENT = 4
 _SCALES = {"float16": "float16", "float64": "float64", "int32": "int32"}
 
 
-@record
-class Factor:
-    """A matrix, or a stack of them, as the library takes it.
-
-    Attributes
-    ----------
-    array : ndarray
-        The array, with two axes or three.
-    operation : int
-        The library's number of what is done to it first.
-    leading, distance : int
-        Elements from one column to the next, and from one matrix to the next.
-    """
-
-    array: ndarray
-    operation: int
-    leading: int
-    distance: int
-
-
 def multiply_mixed(
     engine: CudaEngine,
     product: Product,
@@ -59,48 +43,26 @@ def multiply_mixed(
     stream: int,
 ) -> None:
     """Write alpha op(a) op(b) + beta c to c; matrices, or stacks of them."""
-    a, b = factors
-    is_turned = product.transa != "N", product.transb != "N"
     if not c.size:
         return
-    output = c
-    found = _find(c)
-    if found is None:
-        output = engine.copy(c, c.dtype, "C", stream)
-        found = _find(output)
-        assert found is not None
-    leading, is_flipped = found
+    a, b = factors
+    output = find_matrix(c) or pack(engine, c, stream)
+    first = _factor(engine, a, product.transa, output.is_flipped, stream)
+    second = _factor(engine, b, product.transb, output.is_flipped, stream)
     m, n = c.shape[-2:]
-    k = a.shape[-2] if is_turned[0] else a.shape[-1]
-    first = _factor(a, is_turned[0] != is_flipped, stream)
-    second = _factor(b, is_turned[1] != is_flipped, stream)
-    if is_flipped:
+    k = a.shape[-1] if product.transa == "N" else a.shape[-2]
+    if output.is_flipped:
         m, n, first, second = n, m, second, first
     scale = _scale_type(product.compute)
-    alpha, beta = (read_number(each, scale) for each in (product.alpha, product.beta))
-    if is_zero(alpha):
+    scalars = [read_number(each, scale) for each in (product.alpha, product.beta)]
+    if is_zero(scalars[0]):
         # Then factors are not read, whatever they hold.
         k = 0
-    target = Factor(output, 0, leading, _distance(output))
-    _multiply(engine, product.compute, (m, n, k), (alpha, beta), (first, second, target), stream)
-    if output is not c:
-        engine.assign(c, output, stream)
-
-
-def _multiply(
-    engine: CudaEngine,
-    compute: str,
-    sizes: tuple[int, int, int],
-    scalars: tuple[Any, Any],
-    matrices: tuple[Factor, Factor, Factor],
-    stream: int,
-) -> None:
     numbers = place_numbers(scalars, stream)
-    is_stack = matrices[2].array.ndim > 2
+    is_stack = c.ndim > 2
     places: list[tuple[int, ...]] = []
-    for each in matrices:
-        array = each.array
-        place = (array.address, DATA_TYPES[array.dtype.name], each.leading)
+    for each in (first[0], second[0], output):
+        place = (each.array.address, DATA_TYPES[each.array.dtype.name], each.leading)
         places.append((*place, each.distance) if is_stack else place)
     name = "cublasGemmStridedBatchedEx" if is_stack else "cublasGemmEx"
     with engine.handle(stream) as handle:
@@ -109,18 +71,22 @@ def _multiply(
             handle.library,
             name,
             handle.pointer,
-            matrices[0].operation,
-            matrices[1].operation,
-            *sizes,
+            first[1],
+            second[1],
+            m,
+            n,
+            k,
             numbers.addresses[0],
             *places[0],
             *places[1],
             numbers.addresses[1],
             *places[2],
-            *([matrices[2].array.shape[0]] if is_stack else []),
-            COMPUTE_TYPES[_arithmetic(compute)],
+            *([c.shape[0]] if is_stack else []),
+            COMPUTE_TYPES[_arithmetic(product.compute)],
             DEFAULT_ALGORITHM,
         )
+    if output.array is not c:
+        engine.assign(c, output.array, stream)
 
 
 def multiply_and_finish(engine: CudaEngine, wanted: Finish, stream: int) -> bool:
@@ -141,14 +107,17 @@ def multiply_and_finish(engine: CudaEngine, wanted: Finish, stream: int) -> bool
         if light is None:
             return False
         # The rows of the result are the library's columns: it multiplies the transposes.
-        first = _factor(wanted.b, True, stream)
-        second = _factor(wanted.a, True, stream)
-        target = Factor(out, 0, max(out.shape[-1], 1), _distance(out))
-        addend = target if wanted.addend is None else _addend(wanted.addend, stream)
+        first, operation = _factor(engine, wanted.b, "N", True, stream)
+        second, other = _factor(engine, wanted.a, "N", True, stream)
+        target = find_matrix(out, True)
+        assert target is not None
+        addend = target
+        if wanted.addend is not None:
+            addend = find_matrix(wanted.addend, True) or pack(engine, wanted.addend, stream)
         numbers = place_numbers((alpha, beta), stream)
-        bias = _bias(wanted.bias, stream)
+        bias = _bias(engine, wanted.bias, stream)
         matrices = (first, second, addend, target)
-        kind = _kind(product, matrices, wanted, numbers.mode, bias)
+        kind = _kind(wanted, matrices, (operation, other), numbers.mode, bias)
         workspace = handle.workspace(stream)
         place = 0 if bias is None else bias.address
         plan = light.find_plan(kind, place, workspace.size)
@@ -166,62 +135,49 @@ def multiply_and_finish(engine: CudaEngine, wanted: Finish, stream: int) -> bool
 
 
 def _kind(
-    product: Product,
-    matrices: tuple[Factor, Factor, Factor, Factor],
     wanted: Finish,
+    matrices: tuple[LibraryMatrix, LibraryMatrix, LibraryMatrix, LibraryMatrix],
+    operations: tuple[int, int],
     pointer_mode: int,
     bias: ndarray | None,
 ) -> Kind:
     words = [wanted.activation] if wanted.activation else []
     words += [] if bias is None else ["bias"]
-    out = wanted.out
-    rows, columns, inner = out.shape[-1], out.shape[-2], wanted.a.shape[-1]
-    shapes = ((rows, inner), (inner, columns), (rows, columns), (rows, columns))
-    layouts = []
-    for matrix, shape in zip(matrices, shapes, strict=True):
-        height, width = shape if matrix.operation == OPERATIONS["N"] else shape[::-1]
-        array = matrix.array
-        layouts.append(
-            Matrix(
-                DATA_TYPES[array.dtype.name],
-                height,
-                width,
-                matrix.leading,
-                matrix.distance,
-                _alignment(matrix),
-            )
-        )
-    scale = _scale_type(product.compute)
+    out, compute = wanted.out, wanted.product.compute
+    scale = _scale_type(compute)
     # What is stored in between is not to be rounded more than sums are.
     schemes = REDUCE_IN_COMPUTE_TYPE
     schemes |= REDUCE_IN_PLACE if out.itemsize >= scale.itemsize else 0
     return Kind(
-        COMPUTE_TYPES[_arithmetic(product.compute)],
+        COMPUTE_TYPES[_arithmetic(compute)],
         DATA_TYPES[scale.name],
-        (matrices[0].operation, matrices[1].operation),
+        operations,
         pointer_mode,
         EPILOGUES[" ".join(words)],
         0 if bias is None else alignment_of(bias.address),
         out.shape[0] if out.ndim > 2 else 1,
-        _four(layouts),
+        _four([_describe(each) for each in matrices]),
         schemes,
+    )
+
+
+def _describe(matrix: LibraryMatrix) -> Matrix:
+    array = matrix.array
+    rows, columns = array.shape[-2:]
+    if matrix.is_flipped:
+        rows, columns = columns, rows
+    # All addresses of a stack are multiples of this.
+    alignment = alignment_of(array.address)
+    if matrix.distance:
+        alignment = min(alignment, alignment_of(matrix.distance * array.itemsize))
+    return Matrix(
+        DATA_TYPES[array.dtype.name], rows, columns, matrix.leading, matrix.distance, alignment
     )
 
 
 def _four(items: list[Any]) -> tuple[Any, Any, Any, Any]:
     a, b, c, d = items
     return a, b, c, d
-
-
-def _alignment(matrix: Factor) -> int:
-    """Return what the addresses of all matrices of a stack are multiples of."""
-    array = matrix.array
-    step = matrix.distance * array.itemsize
-    return (
-        min(alignment_of(array.address), alignment_of(step))
-        if step
-        else alignment_of(array.address)
-    )
 
 
 def _arithmetic(compute: str) -> str:
@@ -240,64 +196,33 @@ def _scale_type(compute: str) -> DType:
     return np.dtype(_SCALES.get(compute, "float32"))
 
 
-def _addend(array: ndarray, stream: int) -> Factor:
-    """Return what is added, with contiguous rows."""
-    columns = find_columns(array.shape[-2:], array.strides[-2:], array.itemsize, True)
-    if columns is None or not _is_stackable(array):
-        array = _packed(array, stream)
-        return Factor(array, 0, max(array.shape[-1], 1), _distance(array))
-    return Factor(array, 0, columns.leading, _distance(array))
-
-
-def _bias(array: ndarray | None, stream: int) -> ndarray | None:
-    if array is None or array.flags["C_CONTIGUOUS"]:
+def _bias(engine: CudaEngine, array: ndarray | None, stream: int) -> ndarray | None:
+    if array is None or (array.flags["C_CONTIGUOUS"] and is_aligned(array)):
         return array
-    return _packed(array, stream)
+    return engine.copy(array, array.dtype, "C", stream)
 
 
-def _packed(array: ndarray, stream: int) -> ndarray:
-    made = device_array(array.shape, array.dtype, stream=stream)
-    convert(array, made, stream)
-    return made
+def _factor(
+    engine: CudaEngine, array: ndarray, letter: str, transposed: bool, stream: int
+) -> tuple[LibraryMatrix, int]:
+    """Return op(A), or its transpose, as the library takes it, and what it does to it."""
+    found = find_matrix(array)
+    if array.dtype == np.int8 and (found is None or not _suits_integers(found)):
+        found = _with_padded_rows(array, stream)
+    matrix = found or pack(engine, array, stream)
+    return apply_letter(engine, matrix, letter, transposed, stream)
 
 
-def _is_stackable(array: ndarray) -> bool:
-    """Return whether the library can go from one matrix of a stack to the next."""
-    return array.ndim < 3 or (array.strides[0] >= 0 and not array.strides[0] % array.itemsize)
-
-
-def _distance(array: ndarray) -> int:
-    """Return the elements from one matrix of a stack to the next."""
-    if array.ndim < 3 or array.shape[0] < 2:
-        return 0
-    return array.strides[0] // array.itemsize
-
-
-def _find(array: ndarray) -> tuple[int, bool] | None:
-    """Return the leading dimension of the matrices of a stack, and whether rows are contiguous."""
-    columns = find_columns(array.shape[-2:], array.strides[-2:], array.itemsize)
-    if columns is None or not _is_stackable(array):
-        return None
-    return columns.leading, columns.is_flipped
-
-
-def _factor(array: ndarray, transposed: bool, stream: int) -> Factor:
-    """Return a factor, a copy if the library cannot take it as it lies."""
-    found = _find(array)
-    if found is not None and array.dtype == np.int8 and not _is_aligned(array, found[0]):
-        found = None
-    if found is None:
-        rows = array.shape[-1]
-        padded = -(-max(rows, 1) // _INT8_ALIGNMENT) * _INT8_ALIGNMENT
-        made = device_array((*array.shape[:-1], padded), array.dtype, stream=stream)
-        copy: Any = made[..., :rows]
-        convert(array, copy, stream)
-        return Factor(copy, OPERATIONS["N" if transposed else "T"], padded, _distance(copy))
-    leading, is_flipped = found
-    operation = OPERATIONS["T" if transposed != is_flipped else "N"]
-    return Factor(array, operation, leading, _distance(array))
-
-
-def _is_aligned(array: ndarray, leading: int) -> bool:
-    places = array.address, leading, _distance(array)
+def _suits_integers(matrix: LibraryMatrix) -> bool:
+    places = matrix.array.address, matrix.leading, matrix.distance
     return not any(place % _INT8_ALIGNMENT for place in places)
+
+
+def _with_padded_rows(array: ndarray, stream: int) -> LibraryMatrix:
+    length = array.shape[-1]
+    padded = -(-max(length, 1) // _INT8_ALIGNMENT) * _INT8_ALIGNMENT
+    made = device_array((*array.shape[:-1], padded), array.dtype, stream=stream)
+    copy: Any = made[..., :length]
+    convert(array, copy, stream)
+    distance = array.shape[-2] * padded if array.ndim > 2 and array.shape[0] > 1 else 0
+    return LibraryMatrix(copy, padded, distance, True)

@@ -134,11 +134,9 @@ class Plan:
         if outputs is None:
             return None
         addresses = {}
-        natives = {}
         for span in (*self.read, *self.written):
             name = span.name
             native = engine.adopt(outputs.get(name, given[name]), stream)
-            natives[name] = native
             address = addresses[name] = engine.address(native)
             if address % self.alignment:
                 return None
@@ -149,7 +147,10 @@ class Plan:
             values[slot.name] = addresses[slot.source] + slot.offset
         real = self.routine.real_numbers
         for name in self.numbers:
-            values[name] = engine.number(given[name], self.dtype, name in real)
+            number = given[name]
+            if number.__class__ is ndarray and self._writes_to(number, addresses):
+                return None
+            values[name] = engine.number(number, self.dtype, name in real)
         return engine.run(self.routine, self.letter, values, stream), outputs
 
     def _outputs(self, given: dict[str, Any]) -> dict[str, GivenArray] | None:
@@ -164,6 +165,11 @@ class Plan:
             elif not array.flags.writeable:
                 return None
         return outputs
+
+    def _writes_to(self, number: ndarray, addresses: dict[str, int]) -> bool:
+        span = number.address, number.address + number.itemsize
+        starts = [(addresses[target.name], target) for target in self.written]
+        return any(spans_overlap(span, (at + each.low, at + each.high)) for at, each in starts)
 
     def _is_overlapping(self, addresses: dict[str, int]) -> bool:
         for i, target in enumerate(self.written):

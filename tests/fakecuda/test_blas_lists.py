@@ -128,7 +128,7 @@ def test_other_lists_are_done_one_by_one(library):
     assert blas.gemm_batched("N", "N", 1, [], []) == []
     got = blas.gemm_batched("N", "N", 1j, [on_device], [on_device])
     np.testing.assert_array_equal(got[0].copy_to_host(), 1j * a @ a)
-    with pytest.raises(ShapeError, match="gemm: the argument B has shape"):
+    with pytest.raises(ShapeError, match="gemm_batched: the argument B has shape"):
         blas.gemm_batched("N", "N", 1, [on_device], [cuda.to_device(np.ones((3, 2)))])
     with pytest.raises(ArgumentError, match="gemm_batched: the argument alpha is not a number"):
         blas.gemm_batched("N", "N", "x", [on_device], [on_device])

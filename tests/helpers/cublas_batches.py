@@ -58,6 +58,14 @@ class Batches(SimulatedMemory):
         found = [self.number(each, dtype) for each in places]
         return lambda: found
 
+    def _submit_product(self, name: str, state: Any, scalars: Any, step: Any) -> None:
+        def run() -> None:
+            numbers = scalars()
+            step(numbers)
+            assert repr(scalars()) == repr(numbers), "an output lies where numbers do"
+
+        self.submit(name, state, run)
+
     def _blend(self, letters: Any, factors: Any, output: Any, numbers: Any, inner: Any) -> None:
         first, second = (
             blas_reference.op(letter, each).astype(inner)
@@ -73,8 +81,7 @@ class Batches(SimulatedMemory):
         letters = OPERATIONS[transa], OPERATIONS[transb]
         scalars = self._read_scalars(state, (alpha, beta), dtype)
 
-        def run() -> None:
-            numbers = scalars()
+        def run(numbers: Any) -> None:
             for i in range(count):
                 place = [
                     each + i * step * dtype.itemsize
@@ -88,15 +95,14 @@ class Batches(SimulatedMemory):
                 output = self.matrix(place[2], m, n, ldc, dtype)
                 self._blend(letters, factors, output, numbers, dtype)
 
-        self.submit(name, state, run)
+        self._submit_product(name, state, scalars, run)
 
     def gemm_pointers(self, name: str, state: Any, dtype: Any, *arguments: Any) -> None:
         transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, count = arguments
         letters = OPERATIONS[transa], OPERATIONS[transb]
         scalars = self._read_scalars(state, (alpha, beta), dtype)
 
-        def run() -> None:
-            numbers = scalars()
+        def run(numbers: Any) -> None:
             first, second = (
                 self.matrices(places, count, *shape, leading, dtype)
                 for places, shape, leading in zip(
@@ -107,7 +113,7 @@ class Batches(SimulatedMemory):
             for one, two, output in zip(first, second, outputs, strict=True):
                 self._blend(letters, (one, two), output, numbers, dtype)
 
-        self.submit(name, state, run)
+        self._submit_product(name, state, scalars, run)
 
     def run_mixed(self, name: str, state: Any, *arguments: Any) -> None:
         transa, transb, m, n, k, alpha, *rest = arguments
@@ -125,8 +131,7 @@ class Batches(SimulatedMemory):
         letters = OPERATIONS[transa], OPERATIONS[transb]
         shapes = (*_shapes(letters, m, n, k), (m, n))
 
-        def run() -> None:
-            numbers = scalars()
+        def run(numbers: Any) -> None:
             for i in range(count):
                 *factors, output = (
                     self.matrix(at + i * step * kind.itemsize, *shape, leading, kind)
@@ -136,7 +141,7 @@ class Batches(SimulatedMemory):
                 )
                 self._blend(letters, factors, output, numbers, inner)
 
-        self.submit(name, state, run)
+        self._submit_product(name, state, scalars, run)
 
     def integers(self, address: int, count: int) -> Any:
         self.check(address, 4 * count)

@@ -214,6 +214,9 @@ class FakeCublas(Batches):
         def run() -> None:
             numbers = scalars or self._scalars(routine, letter, native, on_device=True)
             self._compute(routine, letter, native, numbers)
+            if on_device:
+                after = self._scalars(routine, letter, native, on_device=True)
+                assert repr(after) == repr(numbers), "an output lies where numbers do"
 
         work = self.driver.system.work.submit(stream, name, run)
         if routine.returns_number:
@@ -239,6 +242,7 @@ class FakeCublas(Batches):
                 element = np.zeros(0, dtype).real.dtype if is_real else dtype
                 if on_device:
                     self.check(value, element.itemsize)
+                    self.check_alignment(value, element)
                 found[name] = self.view(value, (1,), (element.itemsize,), element)[0].item()
             elif name == "param":
                 found[name] = self.view(value, (5,), (dtype.itemsize,), dtype).copy()
@@ -288,6 +292,7 @@ class FakeCublas(Batches):
                 raise AssertionError(f"{operand.stride} is {leading} for {shape}")
             strides = (itemsize, leading * itemsize)
         self.check_span(address, shape, strides, itemsize)
+        self.check_alignment(address, dtype)
         return self.view(address, shape, strides, dtype)
 
     def _shape(self, operand: Any, native: dict[str, Any], values: dict[str, Any]) -> Any:

@@ -289,6 +289,7 @@ class FakeCublasLt(SimulatedMemory):
             # One element for each row of the matrix of columns.
             size, dtype = output.shape[0], output.dtype
             self.check(bias, size * dtype.itemsize)
+            self.check_alignment(bias, dtype)
             value = value + self.view(bias, (size,), (dtype.itemsize,), dtype).astype("f8")[:, None]
         if epilogue & RELU:
             return np.maximum(value, 0)

@@ -27,6 +27,10 @@ class SimulatedMemory:
     def check(self, address: int, size: int) -> None:
         self.driver.system.blocks.check_now(address, size)
 
+    def check_alignment(self, address: int, dtype: Any) -> None:
+        """A GPU reads numbers from no other addresses."""
+        assert not address % dtype.alignment, f"0x{address:x} is not one of a {dtype}"
+
     def check_span(self, address: int, shape: Any, strides: Any, itemsize: int) -> None:
         if 0 in shape:
             return
@@ -47,6 +51,7 @@ class SimulatedMemory:
         assert leading >= max(rows, 1), f"a leading dimension of {leading} for {rows} rows"
         strides = (dtype.itemsize, leading * dtype.itemsize)
         self.check_span(address, (rows, columns), strides, dtype.itemsize)
+        self.check_alignment(address, dtype)
         return self.view(address, (rows, columns), strides, dtype)
 
     def matrices(
@@ -61,6 +66,7 @@ class SimulatedMemory:
         """Return a number of host or device."""
         if on_device:
             self.check(address, dtype.itemsize)
+            self.check_alignment(address, dtype)
         return self.view(address, (1,), (dtype.itemsize,), dtype)[0].copy()
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pygpulib import blas, cuda
+from pygpulib.core.driver_cpu import CpuDriver
 from pygpulib.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 
 PLACES = pytest.mark.parametrize("place", [np.copy, cuda.to_device], ids=["host", "device"])
@@ -55,10 +56,42 @@ def test_nothing_is_written_if_one_output_is_wrong(place, wrong, kind, message, 
     assert not any(np.asarray(each).any() for each in first)
 
 
+@PLACES
+@pytest.mark.parametrize(
+    ("factor", "problem"),
+    [
+        (np.ones(2, np.int32), "the argument {} has the unsupported dtype int32"),
+        (3, "the argument {} is a int"),
+        (np.ones((3, 3)), "the argument {} has "),
+    ],
+)
+def test_mistakes_of_factors_are_told_in_the_words_of_the_call(place, factor, problem):
+    a, b = place(np.ones((2, 2))), place(factor) if isinstance(factor, np.ndarray) else factor
+    for name, argument, call in (
+        ("gemm", "B", lambda: blas.gemm_batched("N", "N", 1, [a], [b])),
+        ("gemv", "x", lambda: blas.gemv_batched("N", 1, [a], [b])),
+    ):
+        with pytest.raises((ArgumentError, ArgumentTypeError, DTypeError, ShapeError)) as caught:
+            call()
+        assert str(caught.value).startswith(f"{name}_batched: {problem.format(argument)}")
+
+
+@PLACES
+def test_numbers_stay_what_they_are_while_products_are_written(place):
+    a, host = place(np.eye(2)), np.array([2.0, 3.0])
+    x = cuda.to_device(host)
+    alpha, beta = x[:1].reshape(()), x[1:].reshape(())
+    vectors = [place(np.array([1.0, 5.0]))] * 2
+    outputs = [x, cuda.to_device(np.ones(2))]
+    blas.gemv_batched("N", alpha, [a, a], vectors, beta, outputs)
+    np.testing.assert_array_equal(outputs[0].copy_to_host(), [2 * 1 + 3 * 2, 2 * 5 + 3 * 3])
+    np.testing.assert_array_equal(outputs[1].copy_to_host(), [2 * 1 + 3, 2 * 5 + 3])
+
+
 def test_nothing_is_written_if_one_output_is_read_only():
     first = [np.zeros((2, 2)) for _ in range(2)]
     ones = [np.ones((2, 2))] * 3
-    with pytest.raises(ArgumentError, match="gemm: the argument C is read-only"):
+    with pytest.raises(ArgumentError, match="gemm_batched: the argument C is read-only"):
         blas.gemm_batched("N", "N", 1, ones, ones, 2, [*first, frozen((2, 2))])
     assert not any(each.any() for each in first)
     # It is left alone where the result is of another dtype.
@@ -67,7 +100,8 @@ def test_nothing_is_written_if_one_output_is_read_only():
 
 
 @PLACES
-def test_outputs_of_other_libraries_are_written_to(place):
+def test_outputs_of_other_libraries_are_written_to(place, monkeypatch):
+    monkeypatch.setattr(CpuDriver, "exports_cuda_interface", True)
     ones = [place(np.ones((2, 2)))] * 2
     outputs = [cuda.to_device(np.ones((2, 2))) for _ in range(2)]
     blas.gemm_batched("N", "N", 1, ones, ones, 2, [Shared(each) for each in outputs])
