@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from pygpulib import cuda, types
+from pygpulib.core.driver_cuda import CudaDriver
 from pygpulib.jit.backends.cuda import ptx_cache
-from pygpulib.jit.backends.cuda.alignment import PLAIN, choose_alignment, find_alignments
+from pygpulib.jit.backends.cuda.alignment import PLAIN, find_alignments, fitting_alignments
 from pygpulib.jit.backends.cuda.emit import emit_kernel
 from pygpulib.jit.backends.cuda.overlap import Place, are_apart, find_pairs
 from pygpulib.jit.backends.cuda.ptx import compile_ptx
@@ -191,7 +192,7 @@ def test_the_first_variant_that_fits_is_chosen():
     for _ in range(500):
         words = [generator.choice((0, 1, 2, 4, 8, 16, 24, -8, -1)) for _ in range(12)]
         words = [word + 16 * generator.randrange(1 << 50) for word in words]
-        chosen = choose_alignment(alignments, struct.pack("<12q", *words))
+        chosen = next(fitting_alignments(alignments, struct.pack("<12q", *words)))
         fitting = [
             each
             for each in alignments
@@ -727,6 +728,65 @@ def test_variants_that_are_the_same_program_are_loaded_once(fake_cuda):
     assert used.keys() < found.compiled._code.used().keys()
     loads = [call for call in fake_cuda.calls if call.name == "cuModuleLoadDataEx"]
     assert len(loads) == 2
+
+
+@EAGER
+@pytest.mark.parametrize("is_bound", [True, False])
+def test_a_variant_that_has_no_registers_for_a_block_is_passed_by(fake_cuda, monkeypatch, is_bound):
+    attribute, wide = CudaDriver.function_attribute, []
+
+    def narrow(driver, function, name):
+        if not wide:
+            wide.append(function)
+        is_narrow = name == "MAX_THREADS_PER_BLOCK" and function in wide
+        return 64 if is_narrow else attribute(driver, function, name)
+
+    monkeypatch.setattr(CudaDriver, "function_attribute", narrow)
+    kernel = cuda.jit(copy4)
+    host = np.arange(512, dtype=np.float32)
+    expected = host.reshape(-1, 4)[:, ::-1].ravel()
+    used = []
+    for threads in (64, 128, 64):
+        a, out = cuda.to_device(host), cuda.to_device(np.zeros_like(host))
+        configured = kernel[512 // 4 // threads, threads]
+        for _ in range(2 if is_bound else 1):
+            configured(out, a)
+        assert (out.copy_to_host() == expected).all()
+        (found,) = kernel.overloads.values()
+        used.append(list(found.compiled._code.used()))
+    assert used[0] == [(16, True)]
+    assert len(used[1]) > 1
+    assert used[2] == used[1]
+    # Where no variant has enough, it is the driver that says so, of the plain one.
+    monkeypatch.setattr(CudaDriver, "function_attribute", lambda *_: 64)
+    other = cuda.jit(copy4)
+    other[1, 128](out, a)
+    (found,) = other.overloads.values()
+    assert list(found.compiled._code.used())[-1] == PLAIN.key
+
+
+@EAGER
+def test_blocks_that_wait_for_each_other_fit_whichever_variant_runs(fake_cuda, monkeypatch):
+    @cuda.jit("void(float32[::1], float32[::1])")
+    def copy_together(out, a):
+        i = 4 * cuda.grid(1)
+        together = cuda.cg.this_grid()
+        x, y, z, w = a[i], a[i + 1], a[i + 2], a[i + 3]
+        together.sync()
+        out[i], out[i + 1], out[i + 2], out[i + 3] = w, z, y, x
+
+    (found,) = copy_together.overloads.values()
+    before = found.inspect_asm()
+    most = {}
+
+    def count_blocks(driver, function, threads, shared_bytes):
+        return most.setdefault(function, (5, 3, 7)[len(most) % 3])
+
+    monkeypatch.setattr(CudaDriver, "max_active_blocks", count_blocks)
+    count = cuda.get_current_device().MULTIPROCESSOR_COUNT
+    assert found.max_cooperative_grid_blocks(32) == min(most.values()) * count
+    assert len(most) > 1
+    assert found.inspect_asm() == before
 
 
 @EAGER

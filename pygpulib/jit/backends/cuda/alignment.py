@@ -75,17 +75,17 @@ PLAIN = Alignment(1, {}, {}, 0)
 """The variant for all arguments."""
 
 
-def choose_alignment(alignments: Sequence[Alignment], words: bytes) -> Alignment:
-    """Return the first variant that takes some arguments.
+def fitting_alignments(alignments: Sequence[Alignment], words: bytes) -> Iterator[Alignment]:
+    """Return the variants that take some arguments.
 
     Parameters
     ----------
     alignments : sequence of Alignment
-        The variants; the last one is `PLAIN`.
+        The variants, the best one first; the last one is `PLAIN`.
     words : bytes
         The words of the arguments, 8 bytes each.
     """
-    return next(each for each in alignments if each.takes(words))
+    return (each for each in alignments if each.takes(words))
 
 
 def relevant_bits(alignments: Sequence[Alignment]) -> int:

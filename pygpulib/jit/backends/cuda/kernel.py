@@ -13,7 +13,7 @@ from pygpulib.core.driver import DEFAULT_STREAM
 from pygpulib.core.foreign_code import ForeignCode
 from pygpulib.core.locks import Lock
 from pygpulib.errors import LaunchError, counted
-from pygpulib.jit.backends.cuda.alignment import PLAIN, Alignment, choose_alignment, relevant_bits
+from pygpulib.jit.backends.cuda.alignment import PLAIN, Alignment, fitting_alignments, relevant_bits
 from pygpulib.jit.backends.cuda.kernel_code import KernelCode, LoadedKernel
 from pygpulib.jit.backends.cuda.launch_record import (
     LaunchRecord,
@@ -190,7 +190,7 @@ class CudaKernel:
 
         What the device does not have is refused.
         """
-        loaded = self._code.load(driver, choose_alignment(self.facts.alignments, words))
+        loaded = self._load(driver, shape.block, words)
         if shape.shared_bytes > loaded.shared_limit:
             self._ask_for_shared(driver, loaded, shape.shared_bytes)
         if self.facts.is_cooperative:
@@ -204,6 +204,17 @@ class CudaKernel:
                     help="use fewer blocks, and let each do more: "
                     "kernel.overloads[...].max_cooperative_grid_blocks(block) tells how many",
                 )
+        return loaded
+
+    def _load(self, driver: CudaDriver, block: tuple[int, int, int], words: bytes) -> LoadedKernel:
+        """Load the first variant for some arguments that has registers for all of a block."""
+        threads = block[0] * block[1] * block[2]
+        variants = fitting_alignments(self.facts.alignments, words)
+        loaded = self._code.load(driver, next(variants))
+        for alignment in variants:
+            if threads <= loaded.max_threads:
+                break
+            loaded = self._code.load(driver, alignment)
         return loaded
 
     def _ask_for_shared(self, driver: CudaDriver, loaded: LoadedKernel, size_bytes: int) -> None:
@@ -227,7 +238,11 @@ class CudaKernel:
     def max_cooperative_blocks(self, block: tuple[int, int, int], shared_bytes: int) -> int:
         """Return how many blocks run at once on the calling thread's device."""
         driver = _cuda_driver()
-        return _most_blocks(driver, self._code.load(driver), block, shared_bytes)
+        # Which variant a launch gets depends on its arguments. Last comes the one to be shown.
+        return min(
+            _most_blocks(driver, self._code.load(driver, each), block, shared_bytes)
+            for each in reversed(self.facts.alignments)
+        )
 
     def _follow_up(self, driver: CudaDriver, launched: LaunchRecord, stream: int) -> None:
         """Report what the launch has to tell: errors now, printed lines when somebody waits."""

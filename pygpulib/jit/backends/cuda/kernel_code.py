@@ -50,6 +50,8 @@ class LoadedKernel:
     ----------
     fixed_shared_bytes : int
         Shared memory of a block that launches have no say in.
+    max_threads : int
+        Most threads of a block, which share its registers.
     shared_limit : int
         Most dynamic shared memory that the driver was told of, in bytes.
     """
@@ -59,6 +61,7 @@ class LoadedKernel:
         # Bound here, because at the end of the interpreter global names may be gone.
         self._unload = driver.unload_image
         self.fixed_shared_bytes = driver.function_attribute(function, "SHARED_SIZE_BYTES")
+        self.max_threads = driver.function_attribute(function, "MAX_THREADS_PER_BLOCK")
         self.shared_limit = _PLAIN_SHARED_BYTES - self.fixed_shared_bytes
 
     def __del__(self) -> None:
@@ -183,12 +186,13 @@ class KernelCode:
     @property
     def cache_answers(self) -> list[bool | None]:
         """Of each text, whether it was found in the cache on disk; None if nobody looked there."""
-        return [found.was_cached for found in self._texts.values()]
+        return [found.was_cached for found in list(self._texts.values())]
 
     def used(self) -> dict[tuple[int, bool], str]:
         """Return the PTX of each variant used so far, by `Alignment.key`."""
         newest = self._newest_target()
-        found = {key: code.text for (target, key), code in self._texts.items() if target == newest}
+        texts = list(self._texts.items())  # other threads may add to them
+        found = {key: code.text for (target, key), code in texts if target == newest}
         return found or {self._newest.key: self.assembly_text()}
 
     def llvm_text(self) -> str:
