@@ -135,7 +135,7 @@ class _Job:
         engine, handle = current_engine(), stream_handle(stream)
         given = self.factors
         a, b = (engine.adopt(each, handle) for each in (given.a, given.b))
-        target = make_result(given.shape, self.result, given.a, given.b, handle)
+        target = make_result(given.shape, self.result, given.a, given.b, stream)
         out = engine.adopt(target, handle)
         addend = None if self.addend is None else engine.adopt(self.addend, handle)
         bias = None if self.bias is None else engine.adopt(self.bias, handle)

@@ -79,11 +79,13 @@ def run(routine: Routine, given: dict[str, Any], stream: StreamLike) -> Any:  # 
     object
         The output, a tuple of outputs, or the number that the routine returns.
     """
-    key, handle, engine = key_of(routine, given), stream_handle(stream), current_engine()
+    key, engine = key_of(routine, given), current_engine()
+    # New arrays keep it, and not only its number: it may not be dropped before they are.
+    stream = 0 if stream is None else stream
     plan = _PLANS.find(key, engine)
-    found = None if plan is None else plan.run(engine, given, handle)
+    found = None if plan is None else plan.run(engine, given, stream)
     if found is None:
-        dtype, result, outputs = _run_anew(routine, given, handle, key)
+        dtype, result, outputs = _run_anew(routine, given, stream, key)
     else:
         assert plan is not None
         dtype, (result, outputs) = plan.dtype, found
@@ -94,7 +96,7 @@ def run(routine: Routine, given: dict[str, Any], stream: StreamLike) -> Any:  # 
 
 
 def _run_anew(
-    routine: Routine, given: dict[str, Any], stream: int, key: Key | None
+    routine: Routine, given: dict[str, Any], stream: StreamLike, key: Key | None
 ) -> tuple[np.dtype[Any], Any, dict[str, GivenArray]]:
     """Do a call that there is no plan for, and make one if there can be one."""
     dtype, values, arrays, sizes = _read(routine, given)
@@ -112,7 +114,8 @@ def _run_anew(
         if not is_converted and not _drops_imaginary_parts(routine, given):
             _PLANS.add(key, make_plan(call, routine, every, make_output))
 
-    return dtype, execute(routine, dtype, values, every, stream, remember), outputs
+    result = execute(routine, dtype, values, every, stream_handle(stream), remember)
+    return dtype, result, outputs
 
 
 def check_arguments(routine: Routine, given: dict[str, Any]) -> np.dtype[Any]:
@@ -318,7 +321,7 @@ def _prepare_outputs(
     arrays: dict[str, GivenArray],
     values: dict[str, Any],
     dtype: np.dtype[Any],
-    stream: int,
+    stream: StreamLike,
 ) -> dict[str, GivenArray]:
     """Return an array to write to for each output: the given one if its dtype is right."""
     on_device = any(isinstance(array, ndarray) for array in arrays.values())
@@ -326,7 +329,9 @@ def _prepare_outputs(
     for operand in routine.outputs:
         array = arrays.get(operand.name)
         if array is None:
-            outputs[operand.name] = _new_output(operand, sizes, values, dtype, on_device)
+            shape = _shape_of_output(operand, sizes)
+            is_cleared = _is_cleared(operand, values)
+            outputs[operand.name] = _make_array(shape, dtype, on_device, is_cleared, stream)
         elif array.dtype != dtype:
             outputs[operand.name] = _convert(array, dtype, stream)
         else:
@@ -334,19 +339,13 @@ def _prepare_outputs(
     return outputs
 
 
-def _new_output(
-    operand: Operand,
-    sizes: Sizes,
-    values: dict[str, Any],
-    dtype: np.dtype[Any],
-    on_device: bool,
-) -> GivenArray:
+def _shape_of_output(operand: Operand, sizes: Sizes) -> Shape:
     lengths = []
     for name in sizes.names_of(operand):
         length = sizes.length(name)
         assert length is not None
         lengths.append(length)
-    return _make_array(tuple(lengths), dtype, on_device, _is_cleared(operand, values))
+    return tuple(lengths)
 
 
 def _is_cleared(operand: Operand, values: dict[str, Any]) -> bool:
@@ -355,17 +354,19 @@ def _is_cleared(operand: Operand, values: dict[str, Any]) -> bool:
 
 
 def _make_array(
-    shape: Shape, dtype: np.dtype[Any], on_device: bool, is_cleared: bool
+    shape: Shape, dtype: np.dtype[Any], on_device: bool, is_cleared: bool, stream: StreamLike
 ) -> GivenArray:
     if not on_device:
         return np.zeros(shape, dtype, "F") if is_cleared else np.empty(shape, dtype, "F")
-    made = device_array(shape, dtype, order="F")
+    made = device_array(shape, dtype, order="F", stream=stream)
     if is_cleared:
-        made[...] = np.zeros((), dtype)
+        # Not by an assignment, which is waited for on the default stream.
+        zeros = np.broadcast_to(np.zeros((), dtype), shape)
+        made.buffer.driver.copy_to_device(made, zeros, stream_handle(stream))
     return made
 
 
-def _convert(array: GivenArray, dtype: np.dtype[Any], stream: int) -> GivenArray:
+def _convert(array: GivenArray, dtype: np.dtype[Any], stream: StreamLike) -> GivenArray:
     if isinstance(array, np.ndarray):
         return np.array(array, dtype, order="F")
     made = device_array(array.shape, dtype, order="F", stream=stream)

@@ -189,7 +189,7 @@ def _multiply_at_once(
         return None
     factors = [(_as_matrix(a), _as_matrix(b)) for a, b in zip(A, B, strict=True)]
     handle = stream_handle(stream)
-    triples = _find_triples(engine, letters, numbers, factors, outputs, handle)
+    triples = _find_triples(engine, letters, numbers, factors, outputs, stream)
     if triples is None or _is_intertwined(triples):
         return None
     engine.batched.gemm_lists(letters, numbers, triples, handle)
@@ -202,12 +202,13 @@ def _find_triples(
     numbers: tuple[object, object],
     factors: list[tuple[ndarray | None, ndarray | None]],
     outputs: Sequence[Any],
-    stream: int,
+    stream: StreamLike,
 ) -> list[Triple] | None:
     """Return factors and outputs, all in device memory and of one dtype; None if they are not."""
     if factors[0][0] is None:
         return None
     dtype, beta = factors[0][0].dtype, numbers[1]
+    handle, home = stream_handle(stream), 0 if stream is None else stream
     triples = []
     for (a, b), given in zip(factors, outputs, strict=True):
         if a is None or b is None:
@@ -217,12 +218,12 @@ def _find_triples(
         if k != inner or not k or a.dtype != dtype or b.dtype != dtype:
             return None
         if given is None and not isinstance(beta, ndarray) and not beta:
-            c = device_array((m, n), dtype, stream=stream)
+            c = device_array((m, n), dtype, stream=home)
         elif _fits(given, (m, n), dtype):
             c = given
         else:
             return None
-        triples.append(tuple([engine.adopt(each, stream) for each in (a, b, c)]))
+        triples.append(tuple([engine.adopt(each, handle) for each in (a, b, c)]))
     is_promoted = common_dtype(_GEMM, [factors[0][0]], {"alpha": numbers[0], "beta": beta}) != dtype
     return None if is_promoted else triples
 

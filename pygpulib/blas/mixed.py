@@ -271,7 +271,7 @@ def _multiply(wanted: Wanted, letters: tuple[str, str], A: Any, B: Any) -> Any: 
             raise ArgumentError(
                 f"{name}: the argument beta is given, and C is not", detail="beta multiplies C"
             )
-        target = make_result(shape, plan.result, a, b, handle)
+        target = make_result(shape, plan.result, a, b, wanted.stream)
     else:
         check_writable(name, "C", target)
         if tuple(target.shape) != shape:
@@ -287,9 +287,10 @@ def _multiply(wanted: Wanted, letters: tuple[str, str], A: Any, B: Any) -> Any: 
 
 
 def make_result(
-    shape: Shape, dtype: np.dtype[Any], a: GivenArray, b: GivenArray, stream: int
+    shape: Shape, dtype: np.dtype[Any], a: GivenArray, b: GivenArray, stream: StreamLike
 ) -> GivenArray:
     """Return a new array for a result, of the kind of the factors."""
     if isinstance(a, ndarray) or isinstance(b, ndarray):
-        return device_array(shape, dtype, stream=stream)
+        # It keeps the stream, and not only its number, which may not be dropped before.
+        return device_array(shape, dtype, stream=0 if stream is None else stream)
     return np.empty(shape, dtype)

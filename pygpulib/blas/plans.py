@@ -15,6 +15,7 @@ from pygpulib.blas.layout import spans_overlap
 from pygpulib.blas.routines import LETTERS, NUMBERS
 from pygpulib.core.array import ndarray
 from pygpulib.core.layout import byte_span
+from pygpulib.core.stream import stream_handle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pygpulib.blas.call import Call
     from pygpulib.blas.engine import Engine
     from pygpulib.blas.routines import Routine
+    from pygpulib.core.stream import StreamLike
 
 Key = tuple["Hashable", ...]
 
@@ -110,7 +112,7 @@ class Plan:
     read, written : tuple of Span
         The arrays.
     make_output : callable or None
-        Makes the array that the function returns; None if its outputs are given.
+        Makes the array that the function returns, on a stream; None if its outputs are given.
     dtype : numpy.dtype
         What it computes in.
     """
@@ -123,20 +125,21 @@ class Plan:
     slots: tuple[Slot, ...]
     read: tuple[Span, ...]
     written: tuple[Span, ...]
-    make_output: Callable[[], GivenArray] | None
+    make_output: Callable[[StreamLike], GivenArray] | None
     dtype: np.dtype[Any]
 
     def run(
-        self, engine: Engine, given: dict[str, Any], stream: int
+        self, engine: Engine, given: dict[str, Any], stream: StreamLike
     ) -> tuple[Any, dict[str, GivenArray]] | None:
         """Do the call; return its number and its outputs, or None if arrays are in the way."""
-        outputs = self._outputs(given)
+        outputs = self._outputs(given, stream)
         if outputs is None:
             return None
+        handle = stream_handle(stream)
         addresses = {}
         for span in (*self.read, *self.written):
             name = span.name
-            native = engine.adopt(outputs.get(name, given[name]), stream)
+            native = engine.adopt(outputs.get(name, given[name]), handle)
             address = addresses[name] = engine.address(native)
             if address % self.alignment:
                 return None
@@ -151,11 +154,11 @@ class Plan:
             if number.__class__ is ndarray and self._writes_to(number, addresses):
                 return None
             values[name] = engine.number(number, self.dtype, name in real)
-        return engine.run(self.routine, self.letter, values, stream), outputs
+        return engine.run(self.routine, self.letter, values, handle), outputs
 
-    def _outputs(self, given: dict[str, Any]) -> dict[str, GivenArray] | None:
+    def _outputs(self, given: dict[str, Any], stream: StreamLike) -> dict[str, GivenArray] | None:
         if self.make_output is not None:
-            return {self.written[0].name: self.make_output()}
+            return {self.written[0].name: self.make_output(stream)}
         outputs = {}
         for span in self.written:
             array = outputs[span.name] = given[span.name]
@@ -186,7 +189,7 @@ def make_plan(
     call: Call,
     function: Routine,
     arrays: dict[str, GivenArray],
-    make_output: Callable[[], GivenArray] | None,
+    make_output: Callable[[StreamLike], GivenArray] | None,
 ) -> Plan | None:
     """Return how calls like one are done, or None if it worked on copies.
 
@@ -199,7 +202,7 @@ def make_plan(
     arrays : dict
         The arrays, outputs that were made among them.
     make_output : callable or None
-        Makes the output, if none was given.
+        Makes the output on a stream, if none was given.
     """
     sources = {id(_native(array)): name for name, array in arrays.items()}
     if "param" in call.values:

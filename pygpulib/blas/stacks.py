@@ -39,6 +39,8 @@ class Problem:
     def __init__(self, name: str, stream: StreamLike, **arrays: Any) -> None:  # noqa: ANN401
         self.name = name
         self.stream = stream_handle(stream)
+        # Results keep it, and not only its number: it may not be dropped before they are.
+        self._home: StreamLike = 0 if stream is None else stream
         self.engine = current_engine()
         self.given = {each: read_array(_GEMM, each, value, name) for each, value in arrays.items()}
         self.dtype = common_dtype(_GEMM, self.given.values(), {})
@@ -96,7 +98,7 @@ class Problem:
         lengths = (shape[0], shape[2], shape[1]) if columns else shape
         made: Any
         if self._on_device:
-            made = device_array(lengths, element, stream=self.stream)
+            made = device_array(lengths, element, stream=self._home)
         else:
             made = np.empty(lengths, element)
         made = made.transpose(0, 2, 1) if columns else made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 
 import numpy as np
@@ -192,6 +193,56 @@ def test_no_number_of_the_device_is_read_back(library, fake_cuda, dtype, is_defa
         got = work()
         assert no_waiting(fake_cuda) == []
         np.testing.assert_allclose(got.copy_to_host(stream=stream), expected)
+
+
+@pytest.mark.parametrize("is_default", [False, True])
+@pytest.mark.parametrize("name", ["gemm", "syrk", "ger", "spr"])
+def test_new_outputs_belong_to_the_stream(library, fake_cuda, name, is_default):
+    stream = None if is_default else cuda.stream()
+    host = np.arange(4.0).reshape(2, 2)
+    a = cuda.to_device(host, stream=stream or 0)
+    calls = {
+        "gemm": (lambda: blas.gemm("N", "N", 1, a, a, stream=stream), host @ host),
+        "syrk": (lambda: blas.syrk("L", "N", 1, a, stream=stream), np.tril(host @ host.T)),
+        "ger": (lambda: blas.ger(1, a[0], a[1], stream=stream), np.outer(host[0], host[1])),
+        "spr": (lambda: blas.spr("L", 1, a[1], stream=stream), [4, 6, 9]),
+    }
+    work, expected = calls[name]
+    # The second call has a plan.
+    for _ in range(2):
+        cuda.synchronize()
+        fake_cuda.calls.clear()
+        got = work()
+        assert no_waiting(fake_cuda) == []
+        assert got.stream is (stream or 0)
+        np.testing.assert_array_equal(got.copy_to_host(), expected)
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda a, **stream: blas.gemm("N", "N", 1, a[0], a[1], **stream),
+        lambda a, **stream: blas.gemm("N", "N", 1j, a[0], a[1], 0, a[2], **stream),
+        lambda a, **stream: blas.gemm_strided_batched("N", "N", 1, a, a, **stream)[0],
+        lambda a, **stream: blas.gemm_batched("N", "N", 1, [a[0]], [a[1]], **stream)[0],
+        lambda a, **stream: blas.gemv_batched("N", 1, [a[0]], [a[0, 0]], **stream)[0],
+        lambda a, **stream: blas.gemm_ex("N", "N", 1, a[0], a[1], **stream),
+        lambda a, **stream: blas.matmul(a, a, activation="relu", **stream)[0],
+        lambda a, **stream: blas.getrf_batched(a, **stream)[1],
+    ],
+)
+def test_results_outlive_the_variable_of_their_stream(library, work):
+    host = np.ones((3, 2, 2))
+    expected = work(host)
+
+    def compute():
+        stream = cuda.stream()
+        return work(cuda.to_device(host, stream=stream), stream=stream)
+
+    results = [compute() for _ in range(3)]
+    gc.collect()
+    for result in results:
+        np.testing.assert_array_equal(result.copy_to_host(), expected)
 
 
 @pytest.mark.parametrize("kind", ["f4", "f8"])
