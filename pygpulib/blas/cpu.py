@@ -143,8 +143,21 @@ def find_entry(routine: Routine, letter: str) -> Callable[[dict[str, Any]], Any]
         name = routine.names[letter].lower()
         assert find_address(name), name
         made = FortranRoutine(routine, letter, name)
+    if routine.name in ("gemm", "gemm3m"):
+        made = _without_factors_of_zero(made)
     control = one_thread() if routine.family in _PRODUCTS else None
     return made if control is None else _with_threads_if_worth_it(made, control)
+
+
+def _without_factors_of_zero(
+    entry: Callable[[dict[str, Any]], Any],
+) -> Callable[[dict[str, Any]], Any]:
+    """Make the factors of products times zero empty; OpenBLAS reads them on some processors."""
+
+    def call(values: dict[str, Any]) -> Any:  # noqa: ANN401
+        return entry(values if values["alpha"] else values | {"k": 0})
+
+    return call
 
 
 def _with_threads_if_worth_it(

@@ -62,7 +62,8 @@ def multiply_matrices(
     """
     a, b, c = (A, B, C) if A.__class__ is np.ndarray else _host_views(A, B, C)
     product = _find_product(_PRODUCTS, a, b, alpha, beta)
-    if product is None:
+    # Factors of products times zero are not read, but some processors' functions do.
+    if product is None or not alpha:
         return None
     first, a_columns = _as_columns(a, transa)
     second, b_columns = _as_columns(b, transb)
