@@ -110,7 +110,8 @@ sygvd/hegvd               | itype jobz uplo n a lda b ldb w work lwork info
 potrfBatched              | uplo n aarray lda infoarray batchsize
 syevjBatched/heevjBatched | jobz uplo n a lda w work lwork info params batchsize
 gesvdjBatched             | jobz m n a lda s u ldu v ldv work lwork info params batchsize
-""")
+"""
+)
 """The routines that are used, by their names for real numbers.
 
 Xgeev is part of CUDA since 12.6, the others of all versions that this package works with.

@@ -291,6 +291,8 @@ def test_scipy_says_what_is_wrong(library):
 
 def test_every_native_function_is_in_the_tables():
     for function, native in NATIVE.items():
-        names = list(inspect.signature(native).parameters)[1:]
-        library = inspect.signature(linalg_cases.home_of(function))
-        assert set(names) - {"others", "options"} <= {*library.parameters}
+        library = inspect.signature(linalg_cases.home_of(function)).parameters
+        _, *parameters = inspect.signature(native).parameters.values()
+        # An older library may have fewer options.
+        required = [each.name for each in parameters if each.default is each.empty]
+        assert {name for name in required if name not in ("others", "options")} <= {*library}

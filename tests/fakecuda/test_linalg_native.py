@@ -111,16 +111,25 @@ def test_what_is_no_number_is_an_error_of_numpy_s(fake_cusolver):
         linalg.lstsq(cuda.to_device(np.full((3, 2), np.nan)), cuda.to_device(np.ones(3)))
 
 
-@pytest.mark.filterwarnings("ignore::pygpulib.errors.HostFallbackWarning")
+def count_warnings(function, *arguments):
+    """Return how often SciPy warns of a matrix."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        function(*arguments)
+    return sum(issubclass(each.category, scipy.linalg.LinAlgWarning) for each in caught)
+
+
 def test_scipy_warns_of_matrices_that_are_almost_singular(fake_cusolver):
-    for function, a in (
-        (linalg.scipy.inv, np.diag([1.0, 1e-17, 1.0]) + np.eye(3, k=1)),
-        (lambda a: linalg.scipy.solve(a, a), np.diag([1.0, 1e-17, 1.0]) + np.eye(3, k=1)),
-        (lambda a: linalg.scipy.solve(a, a, assume_a="pos"), np.diag([1.0, 1e-17, 1.0])),
-        (lambda a: linalg.scipy.solve(a, a, assume_a="sym"), scipy.linalg.hilbert(14)),
-    ):
-        with pytest.warns(scipy.linalg.LinAlgWarning, match="ll-conditioned"):
-            function(cuda.to_device(a))
+    triangle = np.diag([1.0, 1e-17, 1.0]) + np.eye(3, k=1)
+    diagonal, hilbert = np.diag([1.0, 1e-17, 1.0]), scipy.linalg.hilbert(14)
+    for kind, a in (("gen", triangle), ("pos", diagonal), ("sym", hilbert), ("gen", np.eye(3))):
+        arguments = a, a, False, False, False, True, kind
+        expected = count_warnings(scipy.linalg.solve, *arguments)
+        assert expected == (a[1, 1] < 0.5 or a is hilbert)
+        placed = cuda.to_device(a)
+        got = count_warnings(linalg.scipy.solve, placed, placed, *arguments[2:])
+        assert got == expected
+        assert count_warnings(linalg.scipy.inv, placed) == count_warnings(scipy.linalg.inv, a)
     with pytest.raises(np.linalg.LinAlgError, match="singular"):
         linalg.scipy.solve_triangular(cuda.to_device(np.eye(2, k=1)), cuda.to_device(np.ones(2)))
 
