@@ -59,11 +59,11 @@ def transpose(a, out):
 def test_the_axis_decides():
     a = np.zeros((64, 64), np.float32)
     transpose[(1, 2), (64, 8)](a, a.T.copy())
-    transpose[(32, 32), (2, 24)](a, a.T.copy())
+    transpose[(32, 32), (2, 23)](a, a.T.copy())
     first, second = transpose.explain().layouts
     assert (first.block, first.axis, first.is_full) == ((64, 8, 1), "x", True)
-    assert (second.block, second.axis, second.lanes) == ((2, 24, 1), "y", 32)
-    assert not second.is_full
+    assert (second.block, second.axis, second.is_full) == ((2, 23, 1), "y", False)
+    assert second.lanes in (16, 32)  # by what the processor has
     kinds = [{each.array: each.kind for each in layout.accesses} for layout in (first, second)]
     assert kinds == [
         {"a": AccessKind.SCATTERED, "out": AccessKind.CONTIGUOUS},
