@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import MutableSequence
 from typing import Any
 
@@ -11,10 +10,10 @@ import numpy as np
 from pygpulib.core.array import ndarray
 from pygpulib.core.creation import device_array
 from pygpulib.core.interop import as_cuda_array, is_cuda_array
+from pygpulib.core.layout import as_integer, normalize_axis
 from pygpulib.errors import (
     ArgumentError,
     ArgumentTypeError,
-    AxisError,
     DTypeError,
     PyGpuLibError,
     ShapeError,
@@ -27,7 +26,6 @@ from pygpulib.rand.permutations import can_shuffle, random_order, random_orders,
 
 # The largest place has 63 bits.
 _MOST = 2**63
-_SHUFFLED = "the array to shuffle"
 
 
 class DrawsOrder(DrawsNumbers):
@@ -61,7 +59,7 @@ class DrawsOrder(DrawsNumbers):
         """
         number = _read_number(a)
         array = None if number is not None else _read_array("a", a)
-        axis = 0 if array is None else _read_axis(axis, array.ndim)
+        axis = 0 if array is None else normalize_axis(axis, array.ndim)
         count = array.shape[axis] if array is not None else number
         assert count is not None
         shape = () if size is None else read_size(size)
@@ -85,10 +83,9 @@ class DrawsOrder(DrawsNumbers):
             Along which axis: sub-arrays change places, and stay what they are.
         """
         if isinstance(x, np.ndarray) or is_cuda_array(x):
-            x = _check_target(x if isinstance(x, np.ndarray) else as_cuda_array(x), _SHUFFLED)
-            if not x.ndim:
-                raise AxisError(f"{_SHUFFLED} has no axes", detail="expected one or more axes")
-            axis = _read_axis(axis, x.ndim)
+            x = x if isinstance(x, np.ndarray) else as_cuda_array(x)
+            _check_target(x, "the array to shuffle")
+            axis = normalize_axis(axis, x.ndim)
             if x.dtype.hasobject:
                 # Python objects stay on the host.
                 order = random_order(self._bit_generator, x.shape[axis]).copy_to_host()
@@ -124,7 +121,7 @@ class DrawsOrder(DrawsNumbers):
         if number is not None:
             return random_order(self._bit_generator, number)
         array = _read_array("x", x)
-        return self._shuffled(array, _read_axis(axis, array.ndim))
+        return self._shuffled(array, normalize_axis(axis, array.ndim))
 
     def _shuffled(self, array: Packed, axis: int) -> ndarray:
         """Return a copy whose sub-arrays along an axis have changed places."""
@@ -148,7 +145,8 @@ class DrawsOrder(DrawsNumbers):
         array = _read_array("x", x)
         if out is None:
             return self._permute(array, axis)
-        target = _check_target(check_is_array(out), "the argument out")
+        target = check_is_array(out)
+        _check_target(target, "the argument out")
         if target.shape != array.shape:
             raise ShapeError(
                 f"the argument out has the shape {target.shape}",
@@ -165,7 +163,7 @@ class DrawsOrder(DrawsNumbers):
     def _permute(self, array: Packed, axis: int | None) -> ndarray:
         if axis is None:
             return self._shuffled(array.reshape(-1), 0).reshape(array.shape)
-        axis = _read_axis(axis, array.ndim)
+        axis = normalize_axis(axis, array.ndim)
         count = array.shape[axis]
         if not array.size:
             return device_array(array.shape, array.dtype)
@@ -180,7 +178,7 @@ def _read_number(value: object) -> int | None:
     if is_cuda_array(value):
         return None
     try:
-        number = operator.index(value)  # type: ignore[arg-type]
+        number = as_integer(value)
     except TypeError:
         return None
     if not 0 <= number <= _MOST:
@@ -208,15 +206,14 @@ def _read_array(name: str, value: object) -> Packed:
     return _packed(array)
 
 
-def _check_target(array: Array, name: str) -> Array:
-    """Return an array that can be written to."""
+def _check_target(array: Array, name: str) -> None:
+    """Refuse an array that cannot be written to."""
     if isinstance(array, np.ndarray):
         is_readonly = not array.flags.writeable
     else:
         is_readonly = array.buffer.is_readonly
     if is_readonly:
         raise ArgumentError(f"{name} is read-only")
-    return array
 
 
 def _packed(array: ndarray | np.ndarray[Any, np.dtype[Any]]) -> Packed:
@@ -238,18 +235,3 @@ def _write(target: ndarray | np.ndarray[Any, np.dtype[Any]], source: ndarray) ->
             target[...] = source.copy_to_host()
     else:
         target.copy_to_device(source)
-
-
-def _read_axis(axis: object, ndim: int) -> int:
-    try:
-        number = operator.index(axis)  # type: ignore[arg-type]
-    except TypeError as cause:
-        raise ArgumentTypeError(
-            f"the argument axis is {axis!r}", detail="expected an integer"
-        ) from cause
-    if not -ndim <= number < ndim:
-        raise AxisError(
-            f"the argument axis is {axis}, and the array has {ndim} axes",
-            detail=f"expected an integer from {-ndim} to {ndim - 1}",
-        )
-    return number % ndim

@@ -247,12 +247,12 @@ choice(5, 3, p=[0.3] * 5) | have the sum 1.5
 choice(5, 3, p=[0.2] * 4) | the argument p has the shape \\(4,\\)
 choice(5, 3, p=[1, 0, 0, 0, 0], replace=False) | expected at most 1
 choice(5, 3, p=[-0.2, 0.3, 0.3, 0.3, 0.3]) | the argument p holds -0.2
-choice([1, 2], axis=1) | the argument axis is 1
+choice([1, 2], axis=1) | axis 1 is out of bounds
 permutation(2.5) | the argument x is 2.5
-permutation([1, 2], axis=1) | the argument axis is 1
+permutation([1, 2], axis=1) | axis 1 is out of bounds
 shuffle(5) | a int cannot be shuffled
 shuffle((1, 2)) | a tuple cannot be shuffled
-permuted([3, 4], axis=2) | the argument axis is 2
+permuted([3, 4], axis=2) | axis 2 is out of bounds
 permuted([3, 4], out=np.empty(3)) | the argument out has the shape \\(3,\\)
 permuted(5) | the argument x is 5
 permuted([1.5, 2.5], out=np.empty(2, int)) | the argument out holds int64
