@@ -183,6 +183,14 @@ def test_cached_memory_is_given_back_before_an_allocation_fails(driver):
         del array
 
 
+@pytest.mark.parametrize("make", [cuda.device_array, cuda.pinned_array, cuda.managed_array])
+@pytest.mark.parametrize("length", [2**60, 2**61 + 1, 2**64 + 3])
+def test_more_memory_than_addresses_is_refused(driver, make, length):
+    # A part of such a size would be all that the driver sees.
+    with pytest.raises(DeviceMemoryError, match=f"an array of {8 * length:,} bytes"):
+        make(length)
+
+
 @pytest.mark.fake_gpus(memory_bytes=4 * MIB)
 def test_no_memory_is_told_with_the_numbers(driver):
     held = cuda.device_array(MIB, np.uint8)

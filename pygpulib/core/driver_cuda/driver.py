@@ -15,6 +15,7 @@ from pygpulib.core.driver_cuda import host_memory, modules, properties, sharing
 from pygpulib.core.driver_cuda.api import examine
 from pygpulib.core.driver_cuda.copies import Copier
 from pygpulib.core.driver_cuda.modules import NO_OPTIONS, ImageOptions
+from pygpulib.core.driver_cuda.pools import check_size
 from pygpulib.core.driver_cuda.retirement import is_gone
 from pygpulib.core.driver_cuda.streams import CudaStreams
 from pygpulib.errors import DeviceError, NoDeviceError
@@ -157,6 +158,7 @@ class CudaDriver(CudaStreams):
 
     def allocate(self, size_bytes: int, stream: int) -> int:
         """Return the address of new memory, ready for a stream."""
+        check_size(size_bytes)
         context = self.contexts.current()
         # Small elements are changed atomically as parts of words of four bytes.
         address = context.allocate(-(-size_bytes // 4) * 4, stream)
@@ -178,10 +180,12 @@ class CudaDriver(CudaStreams):
 
     def allocate_host(self, size_bytes: int) -> NDArray[np.uint8]:
         """Return new pinned memory, which the device addresses too."""
+        check_size(size_bytes)
         return host_memory.allocate_pinned(self.library, self.contexts.current(), size_bytes)
 
     def allocate_managed(self, size_bytes: int) -> NDArray[np.uint8]:
         """Return new memory that moves to whoever uses it."""
+        check_size(size_bytes)
         return host_memory.allocate_managed(self.library, self.contexts.current(), size_bytes)
 
     def map_host(self, array: HostArray) -> tuple[Buffer, int]:

@@ -271,6 +271,21 @@ class CachingPool(_Pool):
                 self._library.cuMemFree_v2(block.address)
 
 
+def check_size(size_bytes: int) -> None:
+    """Refuse more memory than there are addresses: the driver would take the size modulo 2**64.
+
+    Raises
+    ------
+    DeviceMemoryError
+        If it is so much.
+    """
+    if size_bytes >= 1 << 63:
+        raise DeviceMemoryError(
+            f"there is no memory for an array of {size_bytes:,} bytes",
+            detail="expected less than 2**63 bytes",
+        )
+
+
 def out_of_memory(asked: int, free: int, total: int, cause: DeviceMemoryError) -> DeviceMemoryError:
     """Return the error for a request that even an empty cache cannot fulfil."""
     error = DeviceMemoryError(
