@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from pygpulib.blas import mixed_cpu
+from pygpulib.blas import mixed_cpu, packed_matrices, packed_vectors
 from pygpulib.blas.batched_cpu import CpuBatched
 from pygpulib.blas.fortran import FortranRoutine, find_address
 from pygpulib.blas.missing import REPLACEMENTS
-from pygpulib.blas.packed_matrices import multiply_matrices, multiply_vector
-from pygpulib.blas.packed_vectors import SHORT_WAYS
 from pygpulib.blas.threads import LARGEST, SMALLEST, OneThread, one_thread
 from pygpulib.core.array import ndarray
 
@@ -33,11 +31,7 @@ class CpuEngine:
     """The `Engine` protocol over arrays of NumPy."""
 
     version = 131000
-    short_ways: ClassVar = {
-        "gemm": multiply_matrices,
-        "gemv": multiply_vector,
-        **SHORT_WAYS,
-    }
+    short_ways: ClassVar = packed_vectors.SHORT_WAYS | packed_matrices.SHORT_WAYS
 
     def __init__(self) -> None:
         self._entries: dict[tuple[str, str], Callable[[dict[str, Any]], Any]] = {}

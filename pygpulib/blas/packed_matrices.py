@@ -1,44 +1,47 @@
-"""Products of packed matrices on the CPU, which need not be read and arranged like all others.
+"""Routines for packed matrices on the CPU.
 
-What SciPy makes of BLAS's functions takes NumPy's arrays as they are, where these are packed. Each
-function here returns None where arguments are of any other kind than the simplest.
+Each function returns None where arguments are of any other kind than the simplest.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.linalg import blas as scipy_blas
 
+from pygpulib.blas.packed import (
+    LARGEST_NUMBER,
+    LARGEST_SIZE,
+    by_dtype,
+    multiplies,
+    read_vector,
+)
 from pygpulib.blas.threads import LARGEST, SMALLEST, one_thread
 from pygpulib.core.array import ndarray
+from pygpulib.core.creation import device_array
 
-_DTYPES = [np.dtype(name) for name in ("float32", "float64", "complex64", "complex128")]
-# By the identity of dtypes, which is faster than by their value.
-_PRODUCTS = {
-    id(dtype): getattr(scipy_blas, f"{letter}gemm")
-    for dtype, letter in zip(_DTYPES, "sdcz", strict=True)
-}
-_PRODUCTS_WITH_VECTORS = {
-    id(dtype): getattr(scipy_blas, f"{letter}gemv")
-    for dtype, letter in zip(_DTYPES, "sdcz", strict=True)
-}
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pygpulib.blas.packed import Functions
+
+_GEMM = by_dtype("sgemm dgemm cgemm zgemm")
+_GEMV = by_dtype("sgemv dgemv cgemv zgemv")
+_GER = by_dtype("sger dger cgeru zgeru")
 
 # By letter and, after it, whether the matrix is stored by rows: how SciPy takes it.
 _TRANSPOSES = {"N": 0, "T": 1, "C": 2}
 _TRANSPOSES_OF_ROWS = {"N": 1, "T": 0}
 
+_FLAGS = frozenset([bool, str])
 _CONJUGATES = 2
 _REAL = frozenset([int, float])
-
-# SciPy's BLAS counts with 32 bits.
-_LARGEST = 2**31 - 1
-# So large integers do not fit into float64.
-_LARGEST_NUMBER = 1e308
+_TRIANGLES = {"L": 1, "U": 0}
+_UNIT_DIAGONALS = {False: 0, True: 1, "N": 0, "U": 1}
 
 
-def multiply_matrices(
+def _multiply_matrices(
     transa: Any,  # noqa: ANN401
     transb: Any,  # noqa: ANN401
     alpha: Any,  # noqa: ANN401
@@ -58,10 +61,10 @@ def multiply_matrices(
     A, B : array
         Packed arrays of one dtype.
     C : array or None
-        Another one, which is written to; None for a new array, of NumPy as the factors are.
+        Another one, which is written to; None for a new array of the kind of the factors.
     """
     a, b, c = (A, B, C) if A.__class__ is np.ndarray else _host_views(A, B, C)
-    product = _find_product(_PRODUCTS, a, b, alpha, beta)
+    product = _find_product(_GEMM, a, b, alpha, beta)
     # Factors of products times zero are not read, but some processors' functions do.
     if product is None or not alpha:
         return None
@@ -75,12 +78,13 @@ def multiply_matrices(
     shape = a_columns.shape[first != 0], b_columns.shape[not second]
     work = shape[0] * shape[1] * common
     if c is None:
-        if beta or A is not a:
+        if beta or C is not None:
             return None
-        if work < SMALLEST:
+        if A is a and work < SMALLEST:
             return product(alpha, a_columns, b_columns, 0.0, None, first, second)
         # SciPy would make one of zeros.
-        C = c = np.empty(shape, a.dtype, "F")
+        C = _new_like(A, shape, a.dtype)
+        c = C if A is a else C.host_view
     elif c.__class__ is not np.ndarray or c.shape != shape or not _can_be_written(c, a, b):
         return None
     if c.flags.f_contiguous:
@@ -93,7 +97,13 @@ def multiply_matrices(
     return C
 
 
-def multiply_vector(
+def _new_like(array: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> Any:  # noqa: ANN401
+    if array.__class__ is ndarray:
+        return device_array(shape, dtype, order="F")
+    return np.empty(shape, dtype, "F")
+
+
+def _multiply_vector(
     trans: Any,  # noqa: ANN401
     alpha: Any,  # noqa: ANN401
     A: Any,  # noqa: ANN401
@@ -115,7 +125,7 @@ def multiply_vector(
         Another one, which is written to.
     """
     a, right, out = (A, x, y) if A.__class__ is np.ndarray else _host_views(A, x, y)
-    product = _find_product(_PRODUCTS_WITH_VECTORS, a, right, alpha, beta)
+    product = _find_product(_GEMV, a, right, alpha, beta)
     if product is None or out.__class__ is not np.ndarray or right.ndim != 1 or out.ndim != 1:
         return None
     letter, columns = _as_columns(a, trans)
@@ -129,6 +139,60 @@ def multiply_vector(
     return y
 
 
+def _add_outer_product(alpha: Any, x: Any, y: Any, A: Any) -> Any:  # noqa: ANN401
+    """Add ``alpha x y^T`` to A."""
+    rows, columns, a = read_vector(x), read_vector(y), _read_matrix(A)
+    if rows is None or columns is None or a is None or not multiplies(alpha, a.dtype):
+        return None
+    if a.shape != (rows.size, columns.size) or rows.dtype is not columns.dtype:
+        return None
+    function = _GER.get(id(a.dtype))
+    if function is None or not _can_be_written(a, rows, columns):
+        return None
+    if not a.flags.f_contiguous:
+        a, rows, columns = a.T, columns, rows
+    made = function(alpha, rows, columns, a=a, overwrite_a=1)
+    assert made is a
+    return A
+
+
+def _apply_triangle(
+    functions: Functions,
+    uplo: Any,  # noqa: ANN401
+    trans: Any,  # noqa: ANN401
+    diag: Any,  # noqa: ANN401
+    A: Any,  # noqa: ANN401
+    x: Any,  # noqa: ANN401
+) -> Any:  # noqa: ANN401
+    """Multiply a vector in place with a triangular matrix, or with its inverse."""
+    a, vector = _read_matrix(A), read_vector(x)
+    if a is None or vector is None or a.shape != (vector.size, vector.size):
+        return None
+    function = functions.get(id(a.dtype))
+    letter, columns = _as_columns(a, trans)
+    if function is None or letter is None or not _can_be_written(vector, a, a):
+        return None
+    if uplo.__class__ is not str or diag.__class__ not in _FLAGS:
+        return None
+    lower, unit = _TRIANGLES.get(uplo), _UNIT_DIAGONALS.get(diag)
+    if lower is None or unit is None:
+        return None
+    lower = lower if columns is a else 1 - lower
+    made = function(columns, vector, lower=lower, trans=letter, diag=unit, overwrite_x=1)
+    assert made is vector
+    return x
+
+
+SHORT_WAYS: dict[str, Callable[..., Any]] = {
+    "gemm": _multiply_matrices,
+    "gemv": _multiply_vector,
+    "ger": _add_outer_product,
+    "trmv": partial(_apply_triangle, by_dtype("strmv dtrmv ctrmv ztrmv")),
+    "trsv": partial(_apply_triangle, by_dtype("strsv dtrsv ctrsv ztrsv")),
+}
+"""By the names of routines; the arguments are those of the functions, without the stream."""
+
+
 def _run(work: int, product: Any, *arguments: Any) -> None:  # noqa: ANN401
     """Do a product of so many multiplications, with one thread where more are not worth it."""
     control = one_thread() if SMALLEST <= work < LARGEST else None
@@ -139,18 +203,28 @@ def _run(work: int, product: Any, *arguments: Any) -> None:  # noqa: ANN401
         product(*arguments)
 
 
+def _read_matrix(array: Any) -> Any:  # noqa: ANN401
+    """Return a packed matrix as an array of NumPy, None if it is none."""
+    if array.__class__ is ndarray:
+        array = array.host_view
+    if array.__class__ is not np.ndarray or array.ndim != 2 or not 0 < array.size <= LARGEST_SIZE:
+        return None
+    flags = array.flags
+    return array if flags.aligned and (flags.f_contiguous or flags.c_contiguous) else None
+
+
 def _host_views(*arrays: Any) -> list[Any]:  # noqa: ANN401
     """Return what arrays in device memory are to NumPy; None instead of all others."""
     return [array.host_view if array.__class__ is ndarray else None for array in arrays]
 
 
-def _find_product(products: dict[int, Any], a: Any, b: Any, alpha: Any, beta: Any) -> Any:  # noqa: ANN401
+def _find_product(products: Functions, a: Any, b: Any, alpha: Any, beta: Any) -> Any:  # noqa: ANN401
     """Return SciPy's product for two arrays of NumPy and two numbers, None if there is none."""
     if a.__class__ is not np.ndarray or b.__class__ is not np.ndarray or a.dtype is not b.dtype:
         return None
     if not {alpha.__class__, beta.__class__} <= _REAL:
         return None
-    if not -_LARGEST_NUMBER < alpha < _LARGEST_NUMBER > abs(beta):
+    if not -LARGEST_NUMBER < alpha < LARGEST_NUMBER > abs(beta):
         return None
     return products.get(id(a.dtype))
 
@@ -163,12 +237,12 @@ def _can_be_written(c: Any, a: Any, b: Any) -> bool:  # noqa: ANN401
     if is_view and (np.may_share_memory(a, c) or np.may_share_memory(b, c)):
         return False
     flags = c.flags
-    return bool(flags.writeable and flags.aligned and 0 < c.size <= _LARGEST)
+    return bool(flags.writeable and flags.aligned and 0 < c.size <= LARGEST_SIZE)
 
 
 def _as_columns(array: Any, letter: Any) -> tuple[int | None, Any]:  # noqa: ANN401
     """Return SciPy's number of a letter and a matrix whose columns are packed; None if not."""
-    if letter.__class__ is not str or array.ndim != 2 or not 0 < array.size <= _LARGEST:
+    if letter.__class__ is not str or array.ndim != 2 or not 0 < array.size <= LARGEST_SIZE:
         return None, array
     flags = array.flags
     if not flags.aligned:

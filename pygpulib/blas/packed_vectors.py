@@ -1,7 +1,6 @@
-"""Routines for packed vectors on the CPU, which need not be read and arranged like all others.
+"""Routines for packed vectors on the CPU.
 
-What SciPy makes of BLAS's functions takes NumPy's arrays as they are, where these are packed. Each
-function here returns None where arguments are of any other kind than the simplest.
+Each function returns None where arguments are of any other kind than the simplest.
 """
 
 from __future__ import annotations
@@ -10,55 +9,25 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.linalg import blas as scipy_blas
 
-from pygpulib.core.array import ndarray
+from pygpulib.blas.packed import by_dtype, multiplies, read_vector
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pygpulib.blas.packed import Functions
     from pygpulib.core.driver import HostArray
 
-    Functions = dict[int, Callable[..., Any]]
-
-_DTYPES = [np.dtype(name) for name in ("float32", "float64", "complex64", "complex128")]
-# SciPy's BLAS counts with 32 bits.
-_LONGEST = 2**31 - 1
-# So large integers do not fit into float64.
-_LARGEST_NUMBER = 1e308
-
-
-def _by_dtype(names: str) -> Functions:
-    """Return SciPy's functions by the identity of dtypes, which is faster than by their value."""
-    functions = [getattr(scipy_blas, name) for name in names.split()]
-    return {id(dtype): function for dtype, function in zip(_DTYPES, functions, strict=True)}
-
-
-_SCAL = _by_dtype("sscal dscal cscal zscal")
-_AXPY = _by_dtype("saxpy daxpy caxpy zaxpy")
-_SWAP = _by_dtype("sswap dswap cswap zswap")
-
-
-def _read_vector(array: Any) -> HostArray | None:  # noqa: ANN401
-    if array.__class__ is ndarray:
-        array = array.host_view
-    if array.__class__ is not np.ndarray or array.ndim != 1 or not 0 < array.size <= _LONGEST:
-        return None
-    flags = array.flags
-    return array if flags.carray or (flags.c_contiguous and flags.aligned) else None
-
-
-def _multiplies(alpha: Any, dtype: np.dtype[Any]) -> bool:  # noqa: ANN401
-    """Return whether a number multiplies vectors of a dtype and leaves them of that."""
-    kind = alpha.__class__
-    if kind is complex:
-        return dtype.kind == "c"
-    return (kind is float or kind is int) and -_LARGEST_NUMBER < alpha < _LARGEST_NUMBER
+_SCAL = by_dtype("sscal dscal cscal zscal")
+_AXPY = by_dtype("saxpy daxpy caxpy zaxpy")
+_SWAP = by_dtype("sswap dswap cswap zswap")
+# SciPy has no others.
+_ROT = by_dtype("srot drot")
 
 
 def _measure(functions: Functions, x: Any) -> Any:  # noqa: ANN401
     """Return one real number from one vector."""
-    vector = _read_vector(x)
+    vector = read_vector(x)
     function = None if vector is None else functions.get(id(vector.dtype))
     if vector is None or function is None:
         return None
@@ -67,14 +36,14 @@ def _measure(functions: Functions, x: Any) -> Any:  # noqa: ANN401
 
 
 def _find_largest(functions: Functions, x: Any) -> int | None:  # noqa: ANN401
-    vector = _read_vector(x)
+    vector = read_vector(x)
     function = None if vector is None else functions.get(id(vector.dtype))
     return None if function is None else int(function(vector))
 
 
 def _read_pair(x: Any, y: Any) -> tuple[HostArray, HostArray] | None:  # noqa: ANN401
     """Return two vectors of one dtype and length."""
-    first, second = _read_vector(x), _read_vector(y)
+    first, second = read_vector(x), read_vector(y)
     if first is None or second is None:
         return None
     is_alike = first.size == second.size and first.dtype is second.dtype
@@ -91,11 +60,11 @@ def _multiply(functions: Functions, x: Any, y: Any) -> Any:  # noqa: ANN401
 
 
 def _scale(alpha: Any, x: Any) -> Any:  # noqa: ANN401
-    vector = _read_vector(x)
+    vector = read_vector(x)
     function = None if vector is None else _SCAL.get(id(vector.dtype))
     if vector is None or function is None or not vector.flags.writeable:
         return None
-    if not _multiplies(alpha, vector.dtype):
+    if not multiplies(alpha, vector.dtype):
         return None
     made = function(alpha, vector)
     assert made is vector
@@ -105,7 +74,7 @@ def _scale(alpha: Any, x: Any) -> Any:  # noqa: ANN401
 def _add(alpha: Any, x: Any, y: Any) -> Any:  # noqa: ANN401
     pair = _read_pair(x, y)
     function = None if pair is None else _AXPY.get(id(pair[0].dtype))
-    if pair is None or function is None or not _multiplies(alpha, pair[0].dtype):
+    if pair is None or function is None or not multiplies(alpha, pair[0].dtype):
         return None
     if not pair[1].flags.writeable or np.may_share_memory(*pair):
         return None
@@ -122,28 +91,50 @@ def _copy(x: Any, y: Any) -> Any:  # noqa: ANN401
     return y
 
 
-def _swap(x: Any, y: Any) -> Any:  # noqa: ANN401
+def _read_outputs(functions: Functions, x: Any, y: Any) -> Any:  # noqa: ANN401
+    """Return a function and two vectors that it may write to; None if there are none."""
     pair = _read_pair(x, y)
-    function = None if pair is None else _SWAP.get(id(pair[0].dtype))
+    function = None if pair is None else functions.get(id(pair[0].dtype))
     if pair is None or function is None or np.may_share_memory(*pair):
         return None
-    if not (pair[0].flags.writeable and pair[1].flags.writeable):
+    is_writable = pair[0].flags.writeable and pair[1].flags.writeable
+    return (function, *pair) if is_writable else None
+
+
+def _swap(x: Any, y: Any) -> Any:  # noqa: ANN401
+    found = _read_outputs(_SWAP, x, y)
+    if found is None:
         return None
-    first, second = function(*pair)
-    assert first is pair[0]
-    assert second is pair[1]
+    swap, first, second = found
+    made = swap(first, second)
+    assert made[0] is first
+    assert made[1] is second
+    return x, y
+
+
+def _rotate(x: Any, y: Any, c: Any, s: Any) -> Any:  # noqa: ANN401
+    found = _read_outputs(_ROT, x, y)
+    if found is None:
+        return None
+    rotate, first, second = found
+    if not (multiplies(c, first.dtype) and multiplies(s, first.dtype)):
+        return None
+    made = rotate(first, second, c, s, overwrite_x=1, overwrite_y=1)
+    assert made[0] is first
+    assert made[1] is second
     return x, y
 
 
 SHORT_WAYS: dict[str, Callable[..., Any]] = {
-    "dot": partial(_multiply, _by_dtype("sdot ddot cdotu zdotu")),
-    "dotc": partial(_multiply, _by_dtype("sdot ddot cdotc zdotc")),
-    "nrm2": partial(_measure, _by_dtype("snrm2 dnrm2 scnrm2 dznrm2")),
-    "asum": partial(_measure, _by_dtype("sasum dasum scasum dzasum")),
-    "amax": partial(_find_largest, _by_dtype("isamax idamax icamax izamax")),
+    "dot": partial(_multiply, by_dtype("sdot ddot cdotu zdotu")),
+    "dotc": partial(_multiply, by_dtype("sdot ddot cdotc zdotc")),
+    "nrm2": partial(_measure, by_dtype("snrm2 dnrm2 scnrm2 dznrm2")),
+    "asum": partial(_measure, by_dtype("sasum dasum scasum dzasum")),
+    "amax": partial(_find_largest, by_dtype("isamax idamax icamax izamax")),
     "scal": _scale,
     "axpy": _add,
     "copy": _copy,
     "swap": _swap,
+    "rot": _rotate,
 }
 """By the names of routines; the arguments are those of the functions, without the stream."""

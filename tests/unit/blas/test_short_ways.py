@@ -208,3 +208,107 @@ def test_packed_products_of_all_sizes(dtype, size, orders):
     expected = a @ b.T + 2 * c
     assert blas.gemm("N", "T", 1, a, b, 2, c) is c
     assert abs(c - expected).max() <= 8 * bound
+
+
+@PLACES
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c16"])
+@pytest.mark.parametrize("c", [1, 0.6, np.float32(0.6), np.array(0.6)])
+def test_vectors_are_rotated(place, dtype, c):
+    x, y = numbers(dtype, 6), numbers(dtype, 6, seed=1)
+    first, second = place(x), place(y)
+    made = blas.rot(first, second, c, 0.8)
+    assert made[0] is first
+    assert made[1] is second
+    same(first, c * x + 0.8 * y)
+    same(second, c * y - 0.8 * x)
+    with pytest.raises(ArgumentError, match="rot: the arguments x and y share memory"):
+        blas.rot(first[:3], first[1:4], c, 0.8)
+    with pytest.raises(ShapeError, match="rot: the argument y has shape"):
+        blas.rot(first, second[1:], c, 0.8)
+    with pytest.raises(ArgumentError, match="rot: the argument c is"):
+        blas.rot(first, second, 1j, 0.8)
+
+
+@PLACES
+@DTYPES
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("shape", [(3, 5), (1, 4), (4, 1), (1, 1)])
+def test_outer_products_are_added_to_packed_matrices(place, dtype, order, shape):
+    a = np.array(numbers(dtype, *shape), order=order)
+    x, y = numbers(dtype, shape[0], seed=1), numbers(dtype, shape[1], seed=2)
+    for alpha in (2, -0.5, True, np.float32(2), 1j) if dtype[0] == "c" else (2, -0.5, True):
+        out = place(a)
+        assert blas.ger(alpha, place(x), place(y), out) is out
+        same(out, alpha * np.outer(x, y) + a)
+    same(blas.ger(3, place(x), place(y)), 3 * np.outer(x, y))
+    out = place(a)
+    blas.ger(0, place(np.full_like(x, np.nan)), place(y), out)
+    same(out, a)
+    with pytest.raises(ShapeError, match="ger: the argument A has shape"):
+        blas.ger(1, place(np.append(x, x)), place(y), place(a))
+
+
+def test_outer_products_of_parts_of_the_matrix():
+    for order in "CF":
+        a = np.array(numbers("f8", 3, 3), order=order)
+        expected = np.outer(a[0], a[:, 1]) + a
+        same(blas.ger(1, a[0], a[:, 1], a), expected)
+    frozen = np.zeros((2, 2))
+    frozen.flags.writeable = False
+    with pytest.raises(ArgumentError, match="ger: the argument A is read-only"):
+        blas.ger(1, frozen[0], frozen[1], frozen)
+
+
+@PLACES
+@DTYPES
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("trans", ["N", "T", "C", "h"])
+@pytest.mark.parametrize("uplo", ["L", "U", "u"])
+def test_packed_triangles_multiply_and_solve(place, dtype, order, trans, uplo):
+    full = numbers(dtype, 4, 4) + 3 * np.eye(4, dtype=dtype)
+    inside = np.tril(np.ones((4, 4), bool)) if uplo == "L" else np.triu(np.ones((4, 4), bool))
+    # What is not used may hold anything.
+    given = np.array(np.where(inside, full, np.nan), order=order)
+    x = numbers(dtype, 4, seed=1)
+    for diag in (False, True, "N", "U", np.True_):
+        is_unit = diag in (True, "U")
+        square = np.where(inside, full, 0)
+        if is_unit:
+            np.fill_diagonal(square, 1)
+        square = OPS["C" if trans == "h" else trans](square)
+        out = place(x)
+        assert blas.trmv(uplo, trans, diag, place(given), out) is out
+        same(out, square @ x)
+        assert blas.trsv(uplo, trans, diag, place(given), out) is out
+        np.testing.assert_allclose(np.asarray(out), x, rtol=1e-4, atol=1e-4)
+
+
+@PLACES
+def test_rules_for_triangles(place):
+    a, x = place(np.eye(3)), place(np.ones(3))
+    for name in ("trmv", "trsv"):
+        work = getattr(blas, name)
+        for wrong, told in (("X", "uplo is 'X'"), (3, "uplo is 3"), (["L"], r"uplo is \['L'\]")):
+            with pytest.raises(ArgumentError, match=f"{name}: the argument {told}"):
+                work(wrong, "N", False, a, x)
+        with pytest.raises(ArgumentError, match=f"{name}: the argument diag is 2"):
+            work("L", "N", 2, a, x)
+        with pytest.raises(ShapeError, match=f"{name}: the argument x has shape"):
+            work("L", "N", False, a, place(np.ones(4)))
+        with pytest.raises(ShapeError, match=f"{name}: the argument A has shape"):
+            work("L", "N", False, place(np.ones((3, 2))), x)
+        same(work("L", "N", False, a[:0, :0], x[:0]), [])
+    memory = 2 * np.eye(3)
+    row = memory[1]
+    expected = memory @ row
+    same(blas.trmv("L", "N", False, memory, row), expected)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "c16"])
+@pytest.mark.parametrize("size", [3, 70])
+def test_new_products_lie_where_the_factors_do(dtype, size):
+    a, b = numbers(dtype, size, size), numbers(dtype, size, size, seed=1)
+    made = blas.gemm("N", "T", 2, cuda.to_device(a), cuda.to_device(b))
+    assert isinstance(made, cuda.devicearray.DeviceNDArray)
+    assert made.dtype == dtype
+    np.testing.assert_allclose(made.copy_to_host(), 2 * a @ b.T, rtol=1e-3, atol=1e-3)
