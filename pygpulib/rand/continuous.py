@@ -12,7 +12,13 @@ import math
 
 from pygpulib.rand.compiling import Value, device
 from pygpulib.rand.discrete import poisson
-from pygpulib.rand.gammas import chi_square, gamma, log_gamma, normal_and_uniform
+from pygpulib.rand.gammas import (
+    chi_square,
+    enlargement,
+    gamma,
+    log_gamma,
+    normal_and_uniform,
+)
 from pygpulib.rand.samplers import (
     Sampler,
     four_closed_uniforms,
@@ -137,8 +143,9 @@ def _standard_gamma(stream: Value, shape: Value) -> Value:
 
 @device
 def _beta(stream: Value, a: Value, b: Value) -> Value:
-    x, number = log_gamma(stream, 0, a)
-    y, _ = log_gamma(stream, number, b)
+    factor = enlargement(max(a, b))
+    x, number = log_gamma(stream, 0, a * factor)
+    y, _ = log_gamma(stream, number, b * factor)
     return 1.0 / (1.0 + math.exp(y - x))
 
 

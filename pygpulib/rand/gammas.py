@@ -10,6 +10,10 @@ from pygpulib.rand.substreams import radius_angle_extra, two_inside
 _TWO_PI = 2.0 * math.pi
 _THIRD = 1.0 / 3.0
 
+# Logarithms of gamma numbers are infinite for shapes below 1e-306.
+_TINY = 1e-300
+_ENLARGED = 2.0**100
+
 
 @device
 def normal_and_uniform(stream: Value, number: Value) -> Value:
@@ -60,6 +64,16 @@ def log_gamma(stream: Value, number: Value, shape: Value) -> Value:
         number += 1
         logarithm += math.log(u) / shape
     return logarithm, number
+
+
+@device
+def enlargement(largest: Value) -> Value:
+    """Return what shapes are to be multiplied by so that one of their logarithms is finite.
+
+    Where all shapes are tiny, one gamma number is all of their sum. Which one it is depends on the
+    quotients of the shapes only.
+    """
+    return _ENLARGED if largest < _TINY else 1.0
 
 
 @device

@@ -192,8 +192,12 @@ class DrawsVectors(DrawsNumbers):
                 f"the argument cov has the shape {matrix.shape}",
                 detail=f"expected {(center.size, center.size)}, as mean has {center.size} items",
             )
-        allowed = float(read_operand("tol", tol, NOT_NEGATIVE))
-        factor = _find_factor(matrix, method, check_valid, allowed)
+        allowed = read_operand("tol", tol, NOT_NEGATIVE)
+        if allowed.ndim:
+            raise ShapeError(
+                f"the argument tol has {allowed.ndim} axes", detail="expected a number"
+            )
+        factor = _find_factor(matrix, method, check_valid, float(allowed))
         shape = () if size is None else read_size(size)
         out = device_array((*shape, center.size), np.float64)
         if out.size:

@@ -9,7 +9,7 @@ from pygpulib.jit.dispatcher import Kernel
 from pygpulib.jit.intrinsics.threads import grid
 from pygpulib.rand.compiling import Function, Value, kernel
 from pygpulib.rand.discrete import binomial, hypergeometric
-from pygpulib.rand.gammas import log_gamma
+from pygpulib.rand.gammas import enlargement, log_gamma
 
 
 @cache
@@ -31,10 +31,14 @@ def dirichlet_kernel(open_stream: Function) -> Kernel:
         row = grid(1)
         if row < out.shape[0]:
             stream = open_stream(*source, row)
+            largest = 0.0
+            for j in range(alpha.size):
+                largest = max(largest, alpha[j])
+            factor = enlargement(largest)
             number = 0
             top = -math.inf
             for j in range(alpha.size):
-                logarithm, number = log_gamma(stream, number, alpha[j])
+                logarithm, number = log_gamma(stream, number, alpha[j] * factor)
                 out[row, j] = logarithm
                 top = max(top, logarithm)
             total = 0.0

@@ -106,10 +106,12 @@ def test_wald_numbers_of_extreme_scales():
     assert np.isfinite(rand.default_rng(8).wald(5e-324, 1e308, 9).copy_to_host()).all()
 
 
-def test_beta_numbers_of_tiny_shapes_are_numbers():
-    numbers = draw("beta", (1e-5, 2e-5))
+@pytest.mark.parametrize("shape", [1e-5, 1e-299, 1e-307, 1e-310])
+def test_beta_numbers_of_tiny_shapes_are_numbers(shape):
+    numbers = draw("beta", (shape, 2 * shape))
     assert np.all((numbers >= 0) & (numbers <= 1))
     assert (draw("beta", (2.0, np.inf)) == 0.0).all()
+    assert (draw("beta", (2.0, shape), size=9) == 1.0).all()
     # Nearly all are at one of the ends, with odds of two to one.
     share = stats.binomtest(int(np.sum(numbers < 0.5)), SIZE, 2 / 3)
     assert share.pvalue > LIMIT
@@ -297,6 +299,10 @@ def test_dirichlet_vectors():
         test = stats.kstest(vectors[:, column], stats.beta(alpha[column], rest).cdf)
         assert test.pvalue > LIMIT
     assert draw("dirichlet", ([1.0, 0.0],), size=1).tolist() == [[1.0, 0.0]]
+    tiny = draw("dirichlet", ([1e-310, 2e-310, 0.0],))
+    assert np.all(np.sort(tiny, axis=1) == [0.0, 0.0, 1.0])
+    assert stats.binomtest(int(tiny[:, 0].sum()), len(tiny), 1 / 3).pvalue > LIMIT
+    assert not tiny[:, 2].any()
 
 
 @pytest.mark.parametrize("method", ["svd", "eigh", "cholesky"])

@@ -288,6 +288,7 @@ def test_what_numpy_refuses_is_refused_in_words(case):
         ("bytes(-1)", "the argument length is -1"),
         ("bytes(2.5)", "the argument length is 2.5"),
         ("normal(1j)", "the argument loc is 1j"),
+        ("multivariate_normal([0], [[1]], tol=[1e-8, 0])", "the argument tol has 1 axes"),
         ("shuffle([1, 2], axis=1)", "the argument axis is 1, and x is a list"),
         ("multivariate_hypergeometric([3, 2.5], 2)", "the argument colors is an array of float64"),
     ],
