@@ -246,7 +246,7 @@ def execute(
         check_apart(routine, arrays)
     result = None
     if _is_empty_product(routine, arrays, values):
-        call.scale(routine.outputs[0].name, values["beta"])
+        call.scale(routine.outputs[0].name, values.get("beta", 0))
     elif routine.returns_number or any(arrays[each.name].size for each in routine.outputs):
         arrange(call)
         if remember is not None:
@@ -267,6 +267,7 @@ def _is_empty_product(
     """
     # Of the products that are written to a triangle, the rest stays what it was.
     is_whole = any(each.role is Role.BLENDED for each in routine.outputs)
+    is_whole |= routine.family in ("trmm", "trsm")
     if not is_whole or routine.family == "rank_k":
         return False
     output = arrays[routine.outputs[0].name]

@@ -107,6 +107,9 @@ def _product_of_triangle(routine: Routine, letter: str) -> Entry:
 
     def call(values: dict[str, Any]) -> None:
         shape = values["n"], values["k"]
+        if values["beta"] == 1 and not (values["alpha"] and values["k"]):
+            # As syrk and herk: not even a diagonal's imaginary parts are written.
+            return
         a = _stored(values, "A", "trans", shape, dtype)
         b = _stored(values, "B", "trans", shape, dtype)
         output = host_matrix(values["C"], values["n"], values["n"], values["ldc"], dtype)

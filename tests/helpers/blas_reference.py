@@ -193,6 +193,9 @@ def _products(name, a):
             square = (symmetric if name == "symm" else hermitian)(a["uplo"], a["A"])
             product = square @ a["B"] if a["side"] == "L" else a["B"] @ square
             return {"C": blend(a["alpha"] * product, a["beta"], a["C"])}
+        case "trmm" | "trsm" if not a["alpha"]:
+            # By BLAS's book, nothing is read then.
+            return {"C" if name == "trmm" else "B": np.zeros_like(a["B"])}
         case "trmm":
             square = op(a["trans"], triangular(a["uplo"], a["diag"], a["A"]))
             return {"C": a["alpha"] * (square @ a["B"] if a["side"] == "L" else a["B"] @ square)}
@@ -209,6 +212,14 @@ def _products(name, a):
             factor = a["x"][:, None] if a["side"] == "L" else a["x"]
             return {"C": a["A"] * factor}
     return None
+
+
+def _is_left_alone(name, a):
+    """Return whether nothing is added, so that a Hermitian diagonal keeps imaginary parts, too."""
+    if "C" not in a:
+        return not a["alpha"]
+    is_nothing = not a["alpha"] or not op(a["trans"], a["A"]).shape[1]
+    return is_nothing and a["beta"] == 1
 
 
 def outputs(name, a):
@@ -229,6 +240,14 @@ def outputs(name, a):
     if name[-1] == "v":
         square = _square(name, a)
         return {"x": _solve(square, a["x"]) if name[-2] == "s" else square @ a["x"]}
+    return _update(name, a)
+
+
+def _update(name, a):
+    """Return the matrix that something is added to, or one triangle of it."""
+    if _is_left_alone(name, a):
+        written = next(each for each in ("C", "AP", "A") if each in a)
+        return {written: a[written]}
     if "AP" in a:
         n = len(a["x"])
         new = unpack(a["uplo"], a["AP"], n) + _rank_one(name, a)
