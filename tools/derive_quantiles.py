@@ -127,8 +127,9 @@ def main() -> int:
     """Write the file, or compare it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
+    is_check = parser.parse_args().check
     text = module_text()
-    if parser.parse_args().check:
+    if is_check:
         return int(TARGET.read_text() != text)
     TARGET.write_text(text)
     return 0
