@@ -6,7 +6,7 @@ Those are made from the table in `pygpulib.blas.routines`, which knows their arg
 from __future__ import annotations
 
 import ctypes
-from ctypes import POINTER, c_char_p, c_int, c_int64, c_size_t, c_void_p
+from ctypes import POINTER, c_char_p, c_int, c_size_t, c_void_p
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
@@ -91,7 +91,7 @@ FUNCTIONS = {
 WHEEL_PLACES = ("cu13/lib/libcublas.so.13", "cublas/lib/libcublas.so.12")
 LIBRARY_NAMES = ("libcublas.so.13", "libcublas.so.12")
 # The library wants this one in the process first.
-_LT_PLACES = ("cu13/lib/libcublasLt.so.13", "cublas/lib/libcublasLt.so.12")
+LT_WHEEL_PLACES = ("cu13/lib/libcublasLt.so.13", "cublas/lib/libcublasLt.so.12")
 
 
 class CuBLASError(LibraryError):
@@ -146,7 +146,7 @@ def find_cublas(routines: Mapping[str, Function]) -> Library | None:
 
 @cache
 def _open() -> ctypes.CDLL | None:
-    in_wheel, lt = find_in_wheels(WHEEL_PLACES), find_in_wheels(_LT_PLACES)
+    in_wheel, lt = find_in_wheels(WHEEL_PLACES), find_in_wheels(LT_WHEEL_PLACES)
     if in_wheel is not None and lt is not None:
         open_shared([lt])
     return open_shared([in_wheel] if in_wheel else LIBRARY_NAMES) or find_by_vendor("cublas")
@@ -163,7 +163,3 @@ def find_by_vendor(key: str) -> ctypes.CDLL | None:
     except pathfinder.DynamicLibNotFoundError:
         return None
     return ctypes.CDLL(found.abs_path)
-
-
-INT64 = c_int64
-"""What sizes and distances are in functions whose names end in ``_64``."""

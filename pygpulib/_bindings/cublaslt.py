@@ -5,16 +5,10 @@ from __future__ import annotations
 import ctypes
 from ctypes import POINTER, c_float, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from functools import cache
-from typing import TYPE_CHECKING
 
-from pygpulib._bindings.cublas import find_by_vendor, status_error
+from pygpulib._bindings.cublas import LT_WHEEL_PLACES, find_by_vendor, status_error
 from pygpulib._bindings.library import Function, Library, open_shared
 from pygpulib._bindings.wheels import find_in_wheels
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    CheckStatus = Callable[[str, int], None]
 
 # Numbers of attributes, and the C types of their values.
 DESCRIPTION = {
@@ -95,7 +89,7 @@ FUNCTIONS = {
 }
 """The functions under their exported names."""
 
-WHEEL_PLACES = ("cu13/lib/libcublasLt.so.13", "cublas/lib/libcublasLt.so.12")
+
 LIBRARY_NAMES = ("libcublasLt.so.13", "libcublasLt.so.12")
 
 
@@ -108,7 +102,7 @@ def check_status(name: str, status: int) -> None:
 @cache
 def find_cublaslt() -> Library | None:
     """Return the library, or None if it is not installed."""
-    in_wheel = find_in_wheels(WHEEL_PLACES)
+    in_wheel = find_in_wheels(LT_WHEEL_PLACES)
     handle = open_shared([in_wheel] if in_wheel else LIBRARY_NAMES) or find_by_vendor("cublasLt")
     if handle is None:
         return None

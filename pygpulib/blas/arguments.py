@@ -151,6 +151,24 @@ def read_size(routine: str, name: str, value: object) -> int:
     return size
 
 
+def as_array(function: str, name: str, value: object) -> GivenArray:
+    """Return an array argument of any dtype as an array of NumPy or of this package.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If it is no array.
+    """
+    is_array = isinstance(value, np.ndarray | ndarray)
+    if isinstance(value, np.ma.MaskedArray) or not (is_array or is_cuda_array(value)):
+        raise ArgumentTypeError(
+            f"{function}: the argument {name} is a {type(value).__name__}",
+            detail="expected an array",
+            help="make it one with numpy.asarray(...) or cuda.to_device(...)",
+        )
+    return value if isinstance(value, np.ndarray | ndarray) else as_cuda_array(value)
+
+
 def read_array(routine: Routine, name: str, value: object, function: str = "") -> GivenArray:
     """Return an array argument as an array of NumPy or of this package.
 
@@ -164,15 +182,7 @@ def read_array(routine: Routine, name: str, value: object, function: str = "") -
         If the routine does not exist for its dtype.
     """
     function = function or routine.name
-    if isinstance(value, np.ma.MaskedArray) or not (
-        isinstance(value, np.ndarray | ndarray) or is_cuda_array(value)
-    ):
-        raise ArgumentTypeError(
-            f"{function}: the argument {name} is a {type(value).__name__}",
-            detail="expected an array",
-            help="make it one with numpy.asarray(...) or cuda.to_device(...)",
-        )
-    array = value if isinstance(value, np.ndarray | ndarray) else as_cuda_array(value)
+    array = as_array(function, name, value)
     if LETTERS.get(array.dtype.name) not in routine.names:
         offered = [name for name, letter in LETTERS.items() if letter in routine.names]
         raise DTypeError(

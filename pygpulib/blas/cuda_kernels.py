@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, cast
 
 from pygpulib.blas.cuda_numbers import convert
+from pygpulib.blas.engine import GELU_CUBE, GELU_SCALE
 from pygpulib.core.creation import device_array
 from pygpulib.jit.dispatcher import Kernel
 from pygpulib.jit.intrinsics.threads import blockDim, blockIdx, gridDim, threadIdx
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 _THREADS = 256
 _MOST_BLOCKS = 4096
 _ACTIVATIONS = {None: 0, "relu": 1, "gelu": 2}
-_SQRT_2_OVER_PI = 0.7978845608028654
-_GELU_CUBE = 0.044715
 
 
 def _finish(work: Any, bias: Any, has_bias: Any, activation: Any, out: Any) -> None:  # noqa: ANN401
@@ -36,7 +35,7 @@ def _finish(work: Any, bias: Any, has_bias: Any, activation: Any, out: Any) -> N
             # Not a maximum, which would lose what is not a number.
             value = type(value)(0) if value < 0 else value
         elif activation == 2:
-            inner = _SQRT_2_OVER_PI * (value + _GELU_CUBE * value * value * value)
+            inner = GELU_SCALE * (value + GELU_CUBE * value * value * value)
             value = 0.5 * value * (1 + math.tanh(inner))
         out[i, j] = value
 

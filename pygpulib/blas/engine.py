@@ -21,6 +21,10 @@ AnyArray = Any
 
 DType = np.dtype[np.generic]
 
+GELU_SCALE = 0.7978845608028654
+GELU_CUBE = 0.044715
+"""gelu(x) = x (1 + tanh(GELU_SCALE (x + GELU_CUBE x^3))) / 2, the former being sqrt(2 / pi)."""
+
 
 @record
 class Product:

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pygpulib._record import record
+from pygpulib.blas.arguments import as_array
 from pygpulib.blas.engine import Finish, Product, current_engine
 from pygpulib.blas.mixed import (
     Plan,
     Wanted,
     check_whole,
     make_result,
-    read_array,
     read_factor,
 )
 from pygpulib.core.array import ndarray
+from pygpulib.core.dtypes import is_number
+from pygpulib.core.interop import is_cuda_array
 from pygpulib.core.stream import stream_handle
 from pygpulib.errors import ArgumentError, DTypeError, ShapeError, counted
 
@@ -218,7 +220,7 @@ def _without_count(array: GivenArray, many: set[int]) -> GivenArray:
 
 
 def _read_stack(argument: str, value: object) -> GivenArray:
-    array = read_array("matmul", argument, value)
+    array = as_array("matmul", argument, value)
     if array.ndim not in (2, 3):
         raise ShapeError(
             f"matmul: the argument {argument} has {counted(array.ndim, 'axis', 'axes')}",
@@ -234,7 +236,7 @@ def _read_addend(C: object, beta: object, shape: Shape) -> GivenArray | None:
                 "matmul: the argument beta is given, and C is not", detail="beta multiplies C"
             )
         return None
-    array = read_array("matmul", "C", C)
+    array = _check_is_real("C", as_array("matmul", "C", C))
     if tuple(array.shape) != shape:
         raise ShapeError(
             f"matmul: the argument C has shape {tuple(array.shape)}",
@@ -246,11 +248,22 @@ def _read_addend(C: object, beta: object, shape: Shape) -> GivenArray | None:
 def _read_bias(bias: object, columns: int) -> GivenArray | None:
     if bias is None:
         return None
-    array = bias if isinstance(bias, np.ndarray | ndarray) else np.asarray(bias)
+    is_array = isinstance(bias, np.ndarray | ndarray) or is_cuda_array(bias)
+    array = as_array("matmul", "bias", bias) if is_array else np.asarray(bias)
+    _check_is_real("bias", array)
     if tuple(array.shape) != (columns,):
         raise ShapeError(
             f"matmul: the argument bias has shape {tuple(array.shape)}",
             detail=f"expected ({columns},), one element for each column",
+        )
+    return array
+
+
+def _check_is_real(argument: str, array: GivenArray) -> GivenArray:
+    if not is_number(array.dtype) or array.dtype.kind == "c":
+        raise DTypeError(
+            f"matmul: the argument {argument} has the unsupported dtype {array.dtype}",
+            detail="expected real numbers",
         )
     return array
 

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pygpulib._record import record
-from pygpulib.blas.arguments import read_flag, read_number, read_real
+from pygpulib.blas.arguments import as_array, read_flag, read_number, read_real
 from pygpulib.blas.call import check_writable, keep_apart
 from pygpulib.blas.engine import Product, current_engine
 from pygpulib.core.array import ndarray
 from pygpulib.core.creation import device_array
 from pygpulib.core.dtypes import storage_dtype
-from pygpulib.core.interop import as_cuda_array, is_cuda_array
 from pygpulib.core.stream import stream_handle
-from pygpulib.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError, counted
+from pygpulib.errors import ArgumentError, DTypeError, ShapeError, counted
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -114,31 +113,13 @@ def read_matrix(name: str, argument: str, value: object) -> GivenArray:
     ArgumentTypeError, ShapeError
         If it is none.
     """
-    array = read_array(name, argument, value)
+    array = as_array(name, argument, value)
     if array.ndim != 2:
         raise ShapeError(
             f"{name}: the argument {argument} has {counted(array.ndim, 'axis', 'axes')}",
             detail=f"expected two axes, its shape is {tuple(array.shape)}",
         )
     return array
-
-
-def read_array(name: str, argument: str, value: object) -> GivenArray:
-    """Return an array of any kind.
-
-    Raises
-    ------
-    ArgumentTypeError
-        If it is none.
-    """
-    if not isinstance(value, np.ndarray | ndarray):
-        if not is_cuda_array(value):
-            raise ArgumentTypeError(
-                f"{name}: the argument {argument} is a {type(value).__name__}",
-                detail="expected an array",
-            )
-        value = as_cuda_array(value)
-    return value
 
 
 def read_factor(name: str, argument: str, value: object) -> object:
@@ -167,11 +148,12 @@ def check_whole(name: str, compute: str, **factors: Any) -> None:  # noqa: ANN40
         if isinstance(factor, ndarray):
             is_whole, shown = factor.dtype.kind in "iu", f"an array of {factor.dtype}"
         else:
-            is_whole, shown = float(factor).is_integer(), repr(factor)
+            is_whole = float(factor).is_integer() and -(2**31) <= factor < 2**31
+            shown = repr(factor)
         if not is_whole:
             raise ArgumentError(
                 f"{name}: the argument {argument} is {shown}",
-                detail="expected an integer: the product is computed in int32",
+                detail="expected an integer of 32 bits: the product is computed in int32",
                 help="ask for compute='float32'",
             )
 

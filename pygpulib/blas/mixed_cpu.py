@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pygpulib.blas.engine import GELU_CUBE, GELU_SCALE
 from pygpulib.core.array import ndarray
 from pygpulib.core.dtypes import storage_dtype
 
 if TYPE_CHECKING:
     from pygpulib.blas.engine import Product
     from pygpulib.core.driver import HostArray
-
-_SQRT_2_OVER_PI = 0.7978845608028654
-_GELU_CUBE = 0.044715
 
 
 def _to_tf32(array: HostArray) -> HostArray:
@@ -81,7 +79,7 @@ def finish(work: HostArray, bias: HostArray | None, activation: str | None, out:
     if activation == "relu":
         value = np.maximum(value, 0)
     elif activation == "gelu":
-        inner = _SQRT_2_OVER_PI * (value + _GELU_CUBE * value**3)
+        inner = GELU_SCALE * (value + GELU_CUBE * value**3)
         value = 0.5 * value * (1 + np.tanh(inner))
     with np.errstate(over="ignore"):
         out[...] = value.astype(out.dtype)

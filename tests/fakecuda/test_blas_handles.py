@@ -278,7 +278,7 @@ def test_what_an_integer_product_is_multiplied_with(library):
             blas.gemm_ex("N", "N", factor, a, a)
         assert str(caught.value) == (
             f"gemm_ex: the argument alpha is {shown}\n"
-            "expected an integer: the product is computed in int32\n"
+            "expected an integer of 32 bits: the product is computed in int32\n"
             "help: ask for compute='float32'"
         )
 

@@ -277,8 +277,35 @@ ERRORS = [
     (
         lambda: blas.gemm_ex("N", "N", 0.5, A.astype("i1"), B.astype("i1")),
         ArgumentError,
-        "gemm_ex: the argument alpha is 0.5\nexpected an integer: the product is computed in "
-        "int32\nhelp: ask for compute='float32'",
+        "gemm_ex: the argument alpha is 0.5\nexpected an integer of 32 bits: the product is "
+        "computed in int32\nhelp: ask for compute='float32'",
+    ),
+    (
+        lambda: blas.gemm_ex("N", "N", 1, A.astype("i1"), B.astype("i1"), 2**70, np.ones((3, 2))),
+        DTypeError,
+        "gemm_ex: a product of int8 arrays in int32 is not float64\nexpected int32",
+    ),
+    (
+        lambda: blas.gemm_ex("N", "N", -(2**31) - 1, A.astype("i1"), B.astype("i1")),
+        ArgumentError,
+        "gemm_ex: the argument alpha is -2147483649\nexpected an integer of 32 bits: the product "
+        "is computed in int32\nhelp: ask for compute='float32'",
+    ),
+    (
+        lambda: blas.matmul(A, B, bias=["a", "b"]),
+        DTypeError,
+        "matmul: the argument bias has the unsupported dtype <U1\nexpected real numbers",
+    ),
+    (
+        lambda: blas.matmul(A, B, beta=1, C=(A @ B).astype("c8")),
+        DTypeError,
+        "matmul: the argument C has the unsupported dtype complex64\nexpected real numbers",
+    ),
+    (
+        lambda: blas.matmul(np.ma.masked_array(A), B),
+        ArgumentTypeError,
+        "matmul: the argument A is a MaskedArray\nexpected an array\n"
+        "help: make it one with numpy.asarray(...) or cuda.to_device(...)",
     ),
     (
         lambda: blas.matmul(A, B, alpha=1j),
