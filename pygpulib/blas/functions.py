@@ -25,6 +25,7 @@ from pygpulib.blas.plans import Key, Plans, key_of, make_plan
 from pygpulib.blas.routines import FLAGS, NUMBERS, ROUTINES, SIZES, Role
 from pygpulib.core.array import ndarray
 from pygpulib.core.creation import device_array
+from pygpulib.core.ordering import order_after
 from pygpulib.core.stream import stream_handle
 from pygpulib.errors import ArgumentError, ArgumentTypeError, ShapeError
 
@@ -371,7 +372,9 @@ def _convert(array: GivenArray, dtype: np.dtype[Any], stream: StreamLike) -> Giv
     if isinstance(array, np.ndarray):
         return np.array(array, dtype, order="F")
     made = device_array(array.shape, dtype, order="F", stream=stream)
-    made.setitem(..., array, stream)
+    handle = stream_handle(stream)
+    order_after([array.buffer], handle)
+    made.buffer.driver.copy_on_device(made, array, handle)
     return made
 
 

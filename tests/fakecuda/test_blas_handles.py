@@ -196,7 +196,7 @@ def test_no_number_of_the_device_is_read_back(library, fake_cuda, dtype, is_defa
 
 
 @pytest.mark.parametrize("is_default", [False, True])
-@pytest.mark.parametrize("name", ["gemm", "syrk", "ger", "spr"])
+@pytest.mark.parametrize("name", ["gemm", "syrk", "ger", "spr", "of another dtype"])
 def test_new_outputs_belong_to_the_stream(library, fake_cuda, name, is_default):
     stream = None if is_default else cuda.stream()
     host = np.arange(4.0).reshape(2, 2)
@@ -206,6 +206,10 @@ def test_new_outputs_belong_to_the_stream(library, fake_cuda, name, is_default):
         "syrk": (lambda: blas.syrk("L", "N", 1, a, stream=stream), np.tril(host @ host.T)),
         "ger": (lambda: blas.ger(1, a[0], a[1], stream=stream), np.outer(host[0], host[1])),
         "spr": (lambda: blas.spr("L", 1, a[1], stream=stream), [4, 6, 9]),
+        "of another dtype": (
+            lambda: blas.gemm("N", "N", 1j, a, a, 2, a, stream=stream),
+            1j * host @ host + 2 * host,
+        ),
     }
     work, expected = calls[name]
     # The second call has a plan.
