@@ -21,7 +21,7 @@ from pygpulib.blas.cuda_functions import (
 from pygpulib.blas.cuda_handles import Handle
 from pygpulib.blas.cuda_kernels import Kernels
 from pygpulib.blas.cuda_matrices import find_matrix
-from pygpulib.blas.cuda_numbers import convert, place_numbers, read_number, send
+from pygpulib.blas.cuda_numbers import convert, place_numbers, read_host_number, read_number, send
 from pygpulib.blas.layout import find_increment
 from pygpulib.blas.precision import current_math_mode, is_deterministic
 from pygpulib.blas.routines import FLAGS, LETTERS, NUMBERS, ROUTINES
@@ -176,20 +176,10 @@ class CudaEngine:
         """Multiply an array in place; 0 makes zeros whatever it held."""
         if isinstance(factor, ndarray):
             order_after([factor.buffer], stream)
-            self._kernels.scale(array, self.copy(factor, array.dtype, "C", stream), stream)
-            return
-        if not factor:
-            self._kernels.scale(array, send(np.zeros((), array.dtype), stream), stream)
-            return
-        made = self.copy(array, array.dtype, "F", stream)
-        values = {
-            "n": made.size,
-            "alpha": self.number(factor, array.dtype, False),
-            "x": made.address,
-            "incx": 1,
-        }
-        self.run(ROUTINES["scal"], LETTERS[array.dtype.name], values, stream)
-        self.assign(array, made, stream)
+            number = self.copy(factor, array.dtype, "C", stream)
+        else:
+            number = send(read_host_number(factor, array.dtype), stream)
+        self._kernels.scale(array, number, stream)
 
     # ------------------------------------------------------------------------------ routines
 

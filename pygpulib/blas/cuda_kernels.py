@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, cast
 
+from pygpulib.blas.cuda_matrices import is_aligned
 from pygpulib.blas.cuda_numbers import convert
 from pygpulib.blas.engine import GELU_CUBE, GELU_SCALE
 from pygpulib.core.creation import device_array
@@ -79,7 +80,7 @@ class Kernels:
         if not array.size:
             return
         packed = array
-        if not array.flags["C_CONTIGUOUS"]:
+        if not (array.flags["C_CONTIGUOUS"] and is_aligned(array)):
             packed = device_array(array.shape, array.dtype, stream=stream)
             convert(array, packed, stream)
         launch = self._scale[_blocks(array.size), _THREADS, stream]

@@ -58,7 +58,11 @@ def read_number(value: Any, dtype: DType) -> np.ndarray[Any, Any] | DeviceNumber
     """Return a number, or what an array holds, for a library that reads a dtype."""
     if isinstance(value, ndarray):
         return DeviceNumber(value, dtype)
-    # What is too large for float32 is infinite.
+    return read_host_number(value, dtype)
+
+
+def read_host_number(value: Any, dtype: DType) -> np.ndarray[Any, Any]:  # noqa: ANN401
+    """Return a number as an array; what is too large for float32 is infinite."""
     with np.errstate(over="ignore"):
         return np.array(value, dtype)
 

@@ -135,9 +135,10 @@ def test_outputs_and_more_at_odd_addresses(library, fake_cuda, dtype):
     blas.gemm_strided_batched("N", "N", 1, many, x, 2, stack)
     expected = many.copy_to_host() @ a + 2 * c
     np.testing.assert_allclose(stack.copy_to_host(), expected, **tolerance)
-    stack = at_odd_address(c)
-    blas.gemm_strided_batched("N", "N", 1, many[:, :, :0], x[:0], 2, stack)
-    np.testing.assert_allclose(stack.copy_to_host(), 2 * c, **tolerance)
+    for beta in (2, 0, cuda.to_device(np.array(2, dtype)), at_odd_address(alpha.reshape(1))[0:1]):
+        stack, number = at_odd_address(c), beta if isinstance(beta, int) else beta.reshape(())
+        blas.gemm_strided_batched("N", "N", 1, many[:, :, :0], x[:0], number, stack)
+        np.testing.assert_allclose(stack.copy_to_host(), float(number) * c, **tolerance)
     lists = list(at_odd_address(c))
     blas.gemm_batched("N", "N", 1, [x] * 3, [x] * 3, 2, lists)
     np.testing.assert_allclose(lists[2].copy_to_host(), a @ a + 2 * c[2], **tolerance)
