@@ -8,17 +8,11 @@ import numpy as np
 from scipy.linalg import lapack
 
 from pygpulib.blas import small_stacks
+from pygpulib.blas.layout import turn
 from pygpulib.core.array import ndarray
 
 if TYPE_CHECKING:
     from pygpulib.core.driver import HostArray
-
-
-def _op(letter: str, stack: Any) -> Any:  # noqa: ANN401
-    if letter == "N":
-        return stack
-    turned = stack.transpose(0, 2, 1)
-    return turned.conj() if letter == "C" and stack.dtype.kind == "c" else turned
 
 
 def _number(value: Any, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401
@@ -50,7 +44,7 @@ class CpuBatched:
         stream: int,  # noqa: ARG002
     ) -> None:
         """Write alpha op(a) op(b) + beta c to c."""
-        first, second = _op(transa, a), _op(transb, b)
+        first, second = turn(transa, a), turn(transb, b)
         alpha, beta = _number(alpha, c.dtype), _number(beta, c.dtype)
         if not alpha:
             # Factors are not read: they may hold anything.

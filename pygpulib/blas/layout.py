@@ -8,7 +8,7 @@ with shapes and strides; strides are in bytes, distances in elements.
 from __future__ import annotations
 
 from math import gcd
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -77,6 +77,14 @@ def _leading(shape: Shape, strides: Shape, itemsize: int) -> int:
         return least
     leading, rest = divmod(strides[1], itemsize)
     return leading if not rest and leading >= least else 0
+
+
+def turn(letter: str, matrices: Any) -> Any:  # noqa: ANN401
+    """Return a matrix of NumPy, or a stack, as one of BLAS's letters says."""
+    if letter == "N":
+        return matrices
+    turned = matrices.swapaxes(-1, -2)
+    return turned.conj() if letter == "C" and matrices.dtype.kind == "c" else turned
 
 
 def find_increment(shape: Shape, strides: Shape, itemsize: int) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pygpulib.blas.fortran import FortranRoutine, check_size, find_function
+from pygpulib.blas.layout import turn
 from pygpulib.blas.routines import DTYPES, ROUTINES
 
 if TYPE_CHECKING:
@@ -39,12 +40,6 @@ def host_vector(address: int, count: int, increment: int, dtype: object) -> Host
     return row
 
 
-def _op(letter: str, matrix: Host) -> Host:
-    if letter == "N":
-        return matrix
-    return matrix.T.conj() if letter == "C" else matrix.T
-
-
 def _stored(
     values: dict[str, Any], name: str, flag: str, shape: tuple[int, int], dtype: str
 ) -> Host:
@@ -52,7 +47,8 @@ def _stored(
     letter = values[flag]
     rows, columns = shape if letter == "N" else shape[::-1]
     matrix = host_matrix(values[name], rows, columns, values[f"ld{name.lower()}"], dtype)
-    return _op(letter, matrix)
+    turned: Host = turn(letter, matrix)
+    return turned
 
 
 def _amin(_routine: Routine, letter: str) -> Entry:

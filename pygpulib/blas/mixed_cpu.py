@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pygpulib.blas.engine import GELU_CUBE, GELU_SCALE
+from pygpulib.blas.layout import turn
 from pygpulib.core.array import ndarray
 from pygpulib.core.dtypes import storage_dtype
 
@@ -42,10 +43,6 @@ def _number(value: Any) -> Any:  # noqa: ANN401
     return value.item() if isinstance(value, ndarray) else value
 
 
-def _op(letter: str, matrix: Any) -> Any:  # noqa: ANN401
-    return matrix if letter == "N" else matrix.T
-
-
 def multiply_mixed(wanted: Product, a: HostArray, b: HostArray, c: HostArray) -> None:
     """Write alpha op(a) op(b) + beta c to c."""
     compute = wanted.compute
@@ -55,7 +52,7 @@ def multiply_mixed(wanted: Product, a: HostArray, b: HostArray, c: HostArray) ->
         c[...] = c * beta if beta else 0
         return
     first, second = _prepare(a, compute), _prepare(b, compute)
-    product: Any = _op(wanted.transa, first) @ _op(wanted.transb, second)
+    product: Any = turn(wanted.transa, first) @ turn(wanted.transb, second)
     if compute == "int32":
         total = int(alpha) * product.astype(np.int64)
         if beta:
