@@ -428,14 +428,16 @@ def test_waiting_spoils_a_capture(client: Client) -> None:
 
 
 class _Owner:
-    """Frees memory when it is collected."""
+    """Frees memory when it is collected, by whatever thread."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
+        self._context = client.get("cuCtxGetCurrent")
         self._address = client.get("cuMemAllocAsync", 64, None)
         self._self = self
 
     def __del__(self) -> None:
+        self._client.call("cuCtxSetCurrent", self._context)
         self._client.call("cuMemFreeAsync", self._address, None)
 
 
