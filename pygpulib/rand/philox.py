@@ -82,6 +82,11 @@ def _blocks_of(conversion: Conversion) -> int:
     return conversion.draws // conversion.values
 
 
+def _threads_of(conversion: Conversion) -> int:
+    """Return how many units are made together: half as many where each needs many registers."""
+    return THREADS // 2 if conversion.draws > 2 else THREADS
+
+
 def _make_unit(conversion: Conversion) -> Function:
     """Return a function that makes four values of one or two blocks."""
     convert, draws = conversion.function, conversion.draws
@@ -103,11 +108,12 @@ def _make_unit(conversion: Conversion) -> Function:
 
 
 def _make_units(conversion: Conversion) -> Kernel:
-    """Return a kernel that writes some times `THREADS` units from `at` on.
+    """Return a kernel that writes units from `at` on: as many gangs of them as it is told.
 
     The counters stay as they are, so that no block has to know what the others do.
     """
     unit, put, blocks = _make_unit(conversion), make_put(_VALUES), np.uint64(_blocks_of(conversion))
+    threads = np.uint64(_threads_of(conversion))
 
     @kernel
     def units(  # noqa: PLR0913, PLR0917
@@ -123,7 +129,7 @@ def _make_units(conversion: Conversion) -> Kernel:
     ) -> None:
         share = (gangs + gridDim.x - 1) // gridDim.x
         for gang in range(blockIdx.x * share, min((blockIdx.x + 1) * share, gangs)):
-            number = np.uint64(gang) * np.uint64(THREADS)
+            number = np.uint64(gang) * threads
             begin = (np.uint64(first) + number) & _LAST_STREAM
             counter, stream, _ = _load(states, begin + np.uint64(threadIdx.x))
             counter += number // np.uint64(_STREAMS) * blocks
@@ -176,16 +182,17 @@ class PhiloxEngine(InterleavedEngine):
         assert states is not None
         first = -(-begin // _VALUES)
         first += (find_rotation(out, begin, _VALUES) - first) % _UNITS_OF_LINE
-        gangs = (end // _VALUES - first) // THREADS
+        threads = _threads_of(self._conversion)
+        gangs = (end // _VALUES - first) // threads
         self._fill_spans(out, 0, begin, first * _VALUES)
         done = first * _VALUES - begin
         first %= _STREAMS
         counters = states[_COUNTERS]
         counters[_STREAMS:] = counters[:THREADS]
-        kernels.rows[kernels.blocks, THREADS](
+        kernels.rows[kernels.blocks, threads](
             states, out, done, first, gangs, given.a, given.b, given.table, given.aliases
         )
-        units = gangs * THREADS
+        units = gangs * threads
         _advance(counters[:_STREAMS], first, units, _blocks_of(self._conversion))
         place = (first + units) % _STREAMS * _VALUES
         rest = end - begin - done - units * _VALUES
