@@ -34,12 +34,12 @@ def gemm_strided_batched(
     transa: str,
     transb: str,
     alpha: object,
-    A: Any,  # noqa: ANN401
-    B: Any,  # noqa: ANN401
+    A: Any,
+    B: Any,
     beta: object = 0,
-    C: Any = None,  # noqa: ANN401
+    C: Any = None,
     stream: StreamLike = None,
-) -> Any:  # noqa: ANN401
+) -> Any:
     """Multiply stacks of matrices: C[i] = alpha op(A[i]) op(B[i]) + beta C[i].
 
     Parameters
@@ -91,7 +91,7 @@ def gemm_strided_batched(
     return problem.results()
 
 
-def _output_of_products(problem: Problem, name: str, shape: Shape, beta: object) -> Any:  # noqa: ANN401
+def _output_of_products(problem: Problem, name: str, shape: Shape, beta: object) -> Any:
     array = problem.given.get(name)
     if array is None:
         if isinstance(beta, ndarray) or beta:
@@ -122,12 +122,12 @@ def _output_of_products(problem: Problem, name: str, shape: Shape, beta: object)
 def gemv_batched(
     trans: str,
     alpha: object,
-    A: Any,  # noqa: ANN401
-    x: Any,  # noqa: ANN401
+    A: Any,
+    x: Any,
     beta: object = 0,
-    y: Any = None,  # noqa: ANN401
+    y: Any = None,
     stream: StreamLike = None,
-) -> Any:  # noqa: ANN401
+) -> Any:
     """Multiply stacks of matrices and vectors: y[i] = alpha op(A[i]) x[i] + beta y[i].
 
     Parameters
@@ -180,7 +180,7 @@ def gemv_batched(
     return problem.results()
 
 
-def getrf_batched(A: Any, stream: StreamLike = None) -> Any:  # noqa: ANN401
+def getrf_batched(A: Any, stream: StreamLike = None) -> Any:
     """Factor stacked square matrices into triangles: P A[i] = L U.
 
     Parameters
@@ -220,11 +220,11 @@ def getrf_batched(A: Any, stream: StreamLike = None) -> Any:  # noqa: ANN401
 
 def getrs_batched(
     trans: str,
-    factors: Any,  # noqa: ANN401
-    pivots: Any,  # noqa: ANN401
-    B: Any,  # noqa: ANN401
+    factors: Any,
+    pivots: Any,
+    B: Any,
     stream: StreamLike = None,
-) -> Any:  # noqa: ANN401
+) -> Any:
     """Solve op(A[i]) X[i] = B[i] with what `getrf_batched` returned.
 
     Parameters
@@ -262,10 +262,10 @@ def getrs_batched(
 
 
 def getri_batched(
-    factors: Any,  # noqa: ANN401
-    pivots: Any,  # noqa: ANN401
+    factors: Any,
+    pivots: Any,
     stream: StreamLike = None,
-) -> Any:  # noqa: ANN401
+) -> Any:
     """Invert stacked matrices with what `getrf_batched` returned.
 
     Parameters
@@ -300,7 +300,7 @@ def getri_batched(
     return problem.results()
 
 
-def geqrf_batched(A: Any, stream: StreamLike = None) -> Any:  # noqa: ANN401
+def geqrf_batched(A: Any, stream: StreamLike = None) -> Any:
     """Factor stacked matrices into orthogonal and triangular ones: A[i] = Q R.
 
     Parameters
@@ -332,7 +332,7 @@ def geqrf_batched(A: Any, stream: StreamLike = None) -> Any:  # noqa: ANN401
     return problem.results()
 
 
-def gels_batched(trans: str, A: Any, B: Any, stream: StreamLike = None) -> Any:  # noqa: ANN401
+def gels_batched(trans: str, A: Any, B: Any, stream: StreamLike = None) -> Any:
     """Solve stacked problems of least squares: make A[i] X[i] - B[i] short.
 
     Parameters
@@ -382,13 +382,13 @@ def gels_batched(trans: str, A: Any, B: Any, stream: StreamLike = None) -> Any: 
     return problem.results()
 
 
-def _write_zeros(problem: Problem, info: Any) -> None:  # noqa: ANN401
+def _write_zeros(problem: Problem, info: Any) -> None:
     """Tell that nothing went wrong where there was nothing to do."""
     zeros = problem.engine.adopt(np.zeros(info.shape, info.dtype), problem.stream)
     problem.engine.assign(info, zeros, problem.stream)
 
 
-def _columns(problem: Problem, array: Any, always: bool = False) -> Any:  # noqa: ANN401
+def _columns(problem: Problem, array: Any, always: bool = False) -> Any:
     """Return a stack whose matrices have contiguous columns."""
     is_packed = array.transpose(0, 2, 1).flags["C_CONTIGUOUS"] and _is_aligned(problem, array)
     if is_packed and not always:
@@ -400,7 +400,7 @@ def _columns(problem: Problem, array: Any, always: bool = False) -> Any:  # noqa
     return made
 
 
-def _read_pivots(problem: Problem, pivots: Any, shape: Shape) -> Any:  # noqa: ANN401
+def _read_pivots(problem: Problem, pivots: Any, shape: Shape) -> Any:
     array = pivots if isinstance(pivots, np.ndarray | ndarray) else np.asarray(pivots)
     if array.dtype != np.int32 or tuple(array.shape) != tuple(shape):
         raise ShapeError(
@@ -415,11 +415,11 @@ def _read_pivots(problem: Problem, pivots: Any, shape: Shape) -> Any:  # noqa: A
     return problem.engine.copy(native, native.dtype, "C", problem.stream)
 
 
-def _is_aligned(problem: Problem, array: Any) -> bool:  # noqa: ANN401
+def _is_aligned(problem: Problem, array: Any) -> bool:
     return not problem.engine.address(array) % array.dtype.alignment
 
 
-def _check_pivots(name: str, pivots: Any) -> None:  # noqa: ANN401
+def _check_pivots(name: str, pivots: Any) -> None:
     """Refuse rows that there are not, where that can be seen: other memory would be exchanged."""
     if not isinstance(pivots, np.ndarray):
         return

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from pygpulib.core.driver import HostArray
 
 
-def _number(value: Any, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401
+def _number(value: Any, dtype: np.dtype[Any]) -> Any:
     return dtype.type(value.item() if isinstance(value, ndarray) else value)
 
 
-def _function(name: str, array: Any) -> Any:  # noqa: ANN401
+def _function(name: str, array: Any) -> Any:
     return lapack.get_lapack_funcs(name, dtype=array.dtype)
 
 
@@ -36,10 +36,10 @@ class CpuBatched:
         self,
         transa: str,
         transb: str,
-        alpha: Any,  # noqa: ANN401
+        alpha: Any,
         a: HostArray,
         b: HostArray,
-        beta: Any,  # noqa: ANN401
+        beta: Any,
         c: HostArray,
         stream: int,  # noqa: ARG002
     ) -> None:

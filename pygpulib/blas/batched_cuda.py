@@ -54,10 +54,10 @@ class CudaBatched:
         self,
         transa: str,
         transb: str,
-        alpha: Any,  # noqa: ANN401
+        alpha: Any,
         a: ndarray,
         b: ndarray,
-        beta: Any,  # noqa: ANN401
+        beta: Any,
         c: ndarray,
         stream: int,
     ) -> None:
@@ -194,7 +194,7 @@ class CudaBatched:
         name: str,
         dtype: np.dtype[Any],
         stream: int,
-        *arguments: Any,  # noqa: ANN401
+        *arguments: Any,
         mode: int = POINTER_MODE_HOST,
     ) -> None:
         values = [each.address if isinstance(each, ndarray) else each for each in arguments]

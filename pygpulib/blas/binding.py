@@ -67,7 +67,7 @@ def run_native(
     given: dict[str, Any],
     stream: StreamLike,
     atomics: int = CUBLAS_ATOMICS_NOT_ALLOWED,
-) -> Any:  # noqa: ANN401
+) -> Any:
     """Do a routine with all arguments of its C function but the handle.
 
     Parameters
@@ -248,7 +248,7 @@ def _make_rotation(letter: str) -> Callable[..., Any]:
 def _make_modified_rotation(letter: str) -> Callable[..., Any]:
     element = np.dtype(DTYPES[letter]).type
 
-    def rotmg(self: cuBlas, d1: object, d2: object, x1: object, y1: object) -> Any:  # noqa: ANN401, ARG001
+    def rotmg(self: cuBlas, d1: object, d2: object, x1: object, y1: object) -> Any:  # noqa: ARG001
         """Return the five numbers of a modified Givens rotation."""
         return rotations.rotmg(element(d1), element(d2), element(x1), element(y1))
 

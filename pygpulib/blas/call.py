@@ -226,7 +226,7 @@ class Call:
         if scaled is not array:
             self.engine.assign(array, scaled, self.stream)
 
-    def run(self) -> Any:  # noqa: ANN401
+    def run(self) -> Any:
         """Do the routine, and bring what it wrote to where it belongs."""
         values, routine = self.values, self.routine
         for name in ("alpha", "beta", "c", "s", "param"):
@@ -242,7 +242,7 @@ class Call:
                 self.engine.assign(array, placed.array, self.stream)
         return result
 
-    def _apart(self, number: Any) -> Any:  # noqa: ANN401
+    def _apart(self, number: Any) -> Any:
         """Return a number, as a copy where the routine would write over it before it is done."""
         if is_left_on_device(number):
             span = _span(self.engine, number)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pygpulib.core.stream import StreamLike
 
 
-def run_sized(routine: Routine, given: dict[str, Any], stream: StreamLike) -> Any:  # noqa: ANN401
+def run_sized(routine: Routine, given: dict[str, Any], stream: StreamLike) -> Any:
     """Do a routine whose sizes are among its arguments, on the leading parts of the arrays.
 
     Parameters

@@ -69,7 +69,7 @@ class CpuEngine:
         return np.array(np.conjugate(array))
 
     @np.errstate(all="ignore")
-    def scale(self, array: Any, factor: object, stream: int) -> None:  # noqa: ARG002, ANN401
+    def scale(self, array: Any, factor: object, stream: int) -> None:  # noqa: ARG002
         """Multiply an array in place; 0 makes zeros whatever it held."""
         number = self.number(factor, array.dtype, False)
         if number:
@@ -77,7 +77,7 @@ class CpuEngine:
         else:
             array[...] = 0
 
-    def number(self, value: Any, dtype: DType, is_real: bool) -> Any:  # noqa: ANN401
+    def number(self, value: Any, dtype: DType, is_real: bool) -> Any:
         """Return a number as Python's float or complex, and several by their address."""
         if value.__class__ is np.ndarray and value.ndim:
             # This also keeps the memory alive.
@@ -118,7 +118,7 @@ class CpuEngine:
         """Write f(work + bias) to out."""
         mixed_cpu.finish(work, bias, activation, out)
 
-    def run(self, routine: Routine, letter: str, values: dict[str, Any], stream: int) -> Any:  # noqa: ARG002, ANN401
+    def run(self, routine: Routine, letter: str, values: dict[str, Any], stream: int) -> Any:  # noqa: ARG002
         """Do a routine of BLAS at once."""
         entry = self._entries.get((routine.name, letter))
         if entry is None:
@@ -148,7 +148,7 @@ def _without_factors_of_zero(
 ) -> Callable[[dict[str, Any]], Any]:
     """Make the factors of products times zero empty; OpenBLAS reads them on some processors."""
 
-    def call(values: dict[str, Any]) -> Any:  # noqa: ANN401
+    def call(values: dict[str, Any]) -> Any:
         return entry(values if values["alpha"] else values | {"k": 0})
 
     return call
@@ -157,7 +157,7 @@ def _without_factors_of_zero(
 def _with_threads_if_worth_it(
     entry: Callable[[dict[str, Any]], Any], control: OneThread
 ) -> Callable[[dict[str, Any]], Any]:
-    def call(values: dict[str, Any]) -> Any:  # noqa: ANN401
+    def call(values: dict[str, Any]) -> Any:
         columns = values["n"]
         rows = values.get("m", columns)
         if SMALLEST <= rows * columns * values.get("k", max(rows, columns)) < LARGEST:

@@ -172,7 +172,7 @@ class CudaEngine:
             self._write_op(source, False, step if step > 0 else 1, column, False, stream, "C")
         return made
 
-    def scale(self, array: ndarray, factor: Any, stream: int) -> None:  # noqa: ANN401
+    def scale(self, array: ndarray, factor: Any, stream: int) -> None:
         """Multiply an array in place; 0 makes zeros whatever it held."""
         if isinstance(factor, ndarray):
             order_after([factor.buffer], stream)
@@ -183,7 +183,7 @@ class CudaEngine:
 
     # ------------------------------------------------------------------------------ routines
 
-    def number(self, value: Any, dtype: DType, is_real: bool) -> Any:  # noqa: ANN401
+    def number(self, value: Any, dtype: DType, is_real: bool) -> Any:
         """Return a number as memory that the library reads, on the host or the device."""
         element = np.zeros(0, dtype).real.dtype if is_real else dtype
         return read_number(value, element)
@@ -204,7 +204,7 @@ class CudaEngine:
         """Write f(work + bias) to out, with a kernel."""
         self._kernels.finish(work, bias, activation, out, stream)
 
-    def run(self, routine: Routine, letter: str, values: dict[str, Any], stream: int) -> Any:  # noqa: ANN401
+    def run(self, routine: Routine, letter: str, values: dict[str, Any], stream: int) -> Any:
         """Queue a routine; one that returns a number is waited for."""
         is_long = any(abs(value) > LARGEST_INT for value in _integers(routine, values))
         if is_long and routine.name in WITHOUT_LONG:

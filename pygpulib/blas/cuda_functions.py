@@ -106,7 +106,7 @@ def batched_functions() -> dict[str, Function]:
     return table
 
 
-def call_sized(library: Library, name: str, handle: object, *arguments: Any) -> None:  # noqa: ANN401
+def call_sized(library: Library, name: str, handle: object, *arguments: Any) -> None:
     """Call a function for many matrices, its variant for long sizes if need be.
 
     Raises

@@ -23,7 +23,7 @@ _MOST_BLOCKS = 4096
 _ACTIVATIONS = {None: 0, "relu": 1, "gelu": 2}
 
 
-def _finish(work: Any, bias: Any, has_bias: Any, activation: Any, out: Any) -> None:  # noqa: ANN401
+def _finish(work: Any, bias: Any, has_bias: Any, activation: Any, out: Any) -> None:
     """Write f(work + bias) to out."""
     columns = out.shape[1]
     first = blockIdx.x * blockDim.x + threadIdx.x
@@ -41,7 +41,7 @@ def _finish(work: Any, bias: Any, has_bias: Any, activation: Any, out: Any) -> N
         out[i, j] = value
 
 
-def _scale(x: Any, factor: Any) -> None:  # noqa: ANN401
+def _scale(x: Any, factor: Any) -> None:
     """Multiply a vector by a number; 0 makes zeros whatever it held."""
     number = factor[0]
     first = blockIdx.x * blockDim.x + threadIdx.x

@@ -54,14 +54,14 @@ class PlacedNumbers:
     memory: tuple[object, ...]
 
 
-def read_number(value: Any, dtype: DType) -> np.ndarray[Any, Any] | DeviceNumber:  # noqa: ANN401
+def read_number(value: Any, dtype: DType) -> np.ndarray[Any, Any] | DeviceNumber:
     """Return a number, or what an array holds, for a library that reads a dtype."""
     if isinstance(value, ndarray):
         return DeviceNumber(value, dtype)
     return read_host_number(value, dtype)
 
 
-def read_host_number(value: Any, dtype: DType) -> np.ndarray[Any, Any]:  # noqa: ANN401
+def read_host_number(value: Any, dtype: DType) -> np.ndarray[Any, Any]:
     """Return a number as an array; what is too large for float32 is infinite."""
     with np.errstate(over="ignore"):
         return np.array(value, dtype)

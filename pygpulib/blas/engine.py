@@ -101,10 +101,10 @@ class Batched(Protocol):
         self,
         transa: str,
         transb: str,
-        alpha: Any,  # noqa: ANN401
+        alpha: Any,
         a: AnyArray,
         b: AnyArray,
-        beta: Any,  # noqa: ANN401
+        beta: Any,
         c: AnyArray,
         stream: int,
     ) -> None:
@@ -220,7 +220,7 @@ class Engine(Protocol):
         """Write f(work + bias) to out; what is in the first is lost."""
         ...
 
-    def run(self, routine: Routine, letter: str, values: dict[str, Any], stream: int) -> Any:  # noqa: ANN401
+    def run(self, routine: Routine, letter: str, values: dict[str, Any], stream: int) -> Any:
         """Do a routine of BLAS.
 
         Parameters

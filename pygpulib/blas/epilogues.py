@@ -34,18 +34,18 @@ ACTIVATIONS = ("relu", "gelu")
 
 
 def matmul(  # noqa: PLR0913  (as the library has it)
-    A: Any,  # noqa: ANN401
-    B: Any,  # noqa: ANN401
+    A: Any,
+    B: Any,
     *,
     alpha: object = 1,
     beta: object = 0,
-    C: Any = None,  # noqa: ANN401
-    bias: Any = None,  # noqa: ANN401
+    C: Any = None,
+    bias: Any = None,
     activation: str | None = None,
     dtype: DTypeLike | None = None,
     compute: str | None = None,
     stream: StreamLike = None,
-) -> Any:  # noqa: ANN401
+) -> Any:
     """Multiply matrices and finish each element: f(alpha A B + beta C + bias).
 
     Parameters

@@ -62,7 +62,7 @@ def find_address(name: str) -> int:
     return 0
 
 
-def find_function(name: str, count: int, result: Any = None) -> Any:  # noqa: ANN401
+def find_function(name: str, count: int, result: Any = None) -> Any:
     """Return a function with a number of pointers for arguments, as ctypes calls it."""
     return ctypes.CFUNCTYPE(result, *[ctypes.c_void_p] * count)(find_address(name))
 
@@ -143,7 +143,7 @@ class FortranRoutine:
             found = self._blocks.found = (memory, pointers)
         return found
 
-    def __call__(self, values: dict[str, Any]) -> Any:  # noqa: ANN401
+    def __call__(self, values: dict[str, Any]) -> Any:
         """Call it with arguments by name; addresses for arrays."""
         memory, pointers = self._block()
         words: list[Any] = []
@@ -168,7 +168,7 @@ class FortranRoutine:
         )
         return complex(result.real, result.imag) if self._returns_complex else result
 
-    def _run_in_parts(self, values: dict[str, Any]) -> Any:  # noqa: ANN401
+    def _run_in_parts(self, values: dict[str, Any]) -> Any:
         """Do what is too large for the integers in parts, if it can be cut."""
         from pygpulib.blas.parts import run_in_parts
 

@@ -63,7 +63,7 @@ def parameters_of(routine: Routine) -> list[str]:
     return [*words, "stream=None"]
 
 
-def run(routine: Routine, given: dict[str, Any], stream: StreamLike) -> Any:  # noqa: ANN401
+def run(routine: Routine, given: dict[str, Any], stream: StreamLike) -> Any:
     """Do a routine with the arguments of its function.
 
     Parameters
@@ -174,7 +174,7 @@ def _drops_imaginary_parts(routine: Routine, given: dict[str, Any]) -> bool:
     return any(is_complex(given[name]) for name in routine.real_numbers)
 
 
-def as_scalar(routine: Routine, result: Any, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401
+def as_scalar(routine: Routine, result: Any, dtype: np.dtype[Any]) -> Any:
     """Return the number that a routine returned, as users get it; indices count from 0."""
     if routine.name in ("amax", "amin"):
         return int(result) - 1
@@ -217,7 +217,7 @@ def execute(
     arrays: dict[str, GivenArray],
     stream: int,
     remember: Callable[[Call], None] | None = None,
-) -> Any:  # noqa: ANN401
+) -> Any:
     """Do a routine with arguments that fit each other.
 
     Parameters

@@ -79,7 +79,7 @@ def _leading(shape: Shape, strides: Shape, itemsize: int) -> int:
     return leading if not rest and leading >= least else 0
 
 
-def turn(letter: str, matrices: Any) -> Any:  # noqa: ANN401
+def turn(letter: str, matrices: Any) -> Any:
     """Return a matrix of NumPy, or a stack, as one of BLAS's letters says."""
     if letter == "N":
         return matrices

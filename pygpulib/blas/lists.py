@@ -139,14 +139,14 @@ def _check_each(routine: Routine, calls: list[tuple[Any, ...]]) -> None:
             check_writable(routine.name, names[-1], output)
 
 
-def _as_column(vector: Any) -> Any:  # noqa: ANN401
+def _as_column(vector: Any) -> Any:
     """Return a vector in device memory as a matrix of one column; anything else as it is."""
     if isinstance(vector, ndarray) and vector.ndim == 1:
         return vector.reshape(-1, 1)
     return vector
 
 
-def _check_lengths(name: str, items: str, **given: Any) -> None:  # noqa: ANN401
+def _check_lengths(name: str, items: str, **given: Any) -> None:
     lists = {
         each: value for each, value in given.items() if value is not None or each not in _OUTPUTS
     }
@@ -228,7 +228,7 @@ def _find_triples(
     return None if is_promoted else triples
 
 
-def _as_matrix(value: Any) -> ndarray | None:  # noqa: ANN401
+def _as_matrix(value: Any) -> ndarray | None:
     """Return a matrix in device memory, or None where it needs another look or a complaint."""
     if not isinstance(value, np.ndarray | ndarray) and is_cuda_array(value):
         value = as_cuda_array(value)
@@ -236,7 +236,7 @@ def _as_matrix(value: Any) -> ndarray | None:  # noqa: ANN401
     return value if is_usual else None
 
 
-def _fits(output: Any, shape: tuple[int, int], dtype: Any) -> bool:  # noqa: ANN401
+def _fits(output: Any, shape: tuple[int, int], dtype: Any) -> bool:
     """Return whether an output needs neither a copy nor a complaint."""
     return (
         isinstance(output, ndarray)

@@ -134,7 +134,7 @@ def read_factor(name: str, argument: str, value: object) -> object:
     return read_real(name, argument, number, "there are no complex products in mixed precision")
 
 
-def check_whole(name: str, compute: str, **factors: Any) -> None:  # noqa: ANN401
+def check_whole(name: str, compute: str, **factors: Any) -> None:
     """Refuse factors of products in int32 that are no integers.
 
     Raises
@@ -180,15 +180,15 @@ def gemm_ex(  # noqa: PLR0913  (as the library has it)
     transa: str,
     transb: str,
     alpha: object,
-    A: Any,  # noqa: ANN401
-    B: Any,  # noqa: ANN401
+    A: Any,
+    B: Any,
     beta: object = 0,
-    C: Any = None,  # noqa: ANN401
+    C: Any = None,
     *,
     dtype: DTypeLike | None = None,
     compute: str | None = None,
     stream: StreamLike = None,
-) -> Any:  # noqa: ANN401
+) -> Any:
     """Multiply matrices of small numbers: C = alpha op(A) op(B) + beta C.
 
     Parameters
@@ -232,7 +232,7 @@ def gemm_ex(  # noqa: PLR0913  (as the library has it)
     return _multiply(wanted, (transa, transb), A, B)
 
 
-def _multiply(wanted: Wanted, letters: tuple[str, str], A: Any, B: Any) -> Any:  # noqa: ANN401
+def _multiply(wanted: Wanted, letters: tuple[str, str], A: Any, B: Any) -> Any:
     """Do what `gemm_ex` says."""
     name, alpha, beta = wanted.name, wanted.alpha, wanted.beta
     first, second = (

@@ -39,7 +39,7 @@ def _prepare(array: HostArray, compute: str) -> HostArray:
             return array.astype(np.float32)
 
 
-def _number(value: Any) -> Any:  # noqa: ANN401
+def _number(value: Any) -> Any:
     return value.item() if isinstance(value, ndarray) else value
 
 

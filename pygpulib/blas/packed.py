@@ -34,7 +34,7 @@ def by_dtype(names: str) -> Functions:
     return {id(dtype): function for dtype, function in zip(DTYPES, functions, strict=False)}
 
 
-def read_vector(array: Any) -> HostArray | None:  # noqa: ANN401
+def read_vector(array: Any) -> HostArray | None:
     """Return a packed vector as an array of NumPy, None if it is none."""
     if array.__class__ is ndarray:
         array = array.host_view
@@ -44,7 +44,7 @@ def read_vector(array: Any) -> HostArray | None:  # noqa: ANN401
     return array if flags.carray or (flags.c_contiguous and flags.aligned) else None
 
 
-def multiplies(number: Any, dtype: np.dtype[Any]) -> bool:  # noqa: ANN401
+def multiplies(number: Any, dtype: np.dtype[Any]) -> bool:
     """Return whether a number multiplies arrays of a dtype and leaves them of that."""
     kind = number.__class__
     if kind is complex:

@@ -42,14 +42,14 @@ _UNIT_DIAGONALS = {False: 0, True: 1, "N": 0, "U": 1}
 
 
 def _multiply_matrices(
-    transa: Any,  # noqa: ANN401
-    transb: Any,  # noqa: ANN401
-    alpha: Any,  # noqa: ANN401
-    A: Any,  # noqa: ANN401
-    B: Any,  # noqa: ANN401
-    beta: Any,  # noqa: ANN401
-    C: Any,  # noqa: ANN401
-) -> Any:  # noqa: ANN401
+    transa: Any,
+    transb: Any,
+    alpha: Any,
+    A: Any,
+    B: Any,
+    beta: Any,
+    C: Any,
+) -> Any:
     """Return ``alpha op(A) op(B) + beta C``, or None for all but the simplest arguments.
 
     Parameters
@@ -97,20 +97,20 @@ def _multiply_matrices(
     return C
 
 
-def _new_like(array: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> Any:  # noqa: ANN401
+def _new_like(array: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> Any:
     if array.__class__ is ndarray:
         return device_array(shape, dtype, order="F")
     return np.empty(shape, dtype, "F")
 
 
 def _multiply_vector(
-    trans: Any,  # noqa: ANN401
-    alpha: Any,  # noqa: ANN401
-    A: Any,  # noqa: ANN401
-    x: Any,  # noqa: ANN401
-    beta: Any,  # noqa: ANN401
-    y: Any,  # noqa: ANN401
-) -> Any:  # noqa: ANN401
+    trans: Any,
+    alpha: Any,
+    A: Any,
+    x: Any,
+    beta: Any,
+    y: Any,
+) -> Any:
     """Return ``alpha op(A) x + beta y``, or None for all but the simplest arguments.
 
     Parameters
@@ -139,7 +139,7 @@ def _multiply_vector(
     return y
 
 
-def _add_outer_product(alpha: Any, x: Any, y: Any, A: Any) -> Any:  # noqa: ANN401
+def _add_outer_product(alpha: Any, x: Any, y: Any, A: Any) -> Any:
     """Add ``alpha x y^T`` to A."""
     rows, columns, a = read_vector(x), read_vector(y), _read_matrix(A)
     if rows is None or columns is None or a is None or not multiplies(alpha, a.dtype):
@@ -158,12 +158,12 @@ def _add_outer_product(alpha: Any, x: Any, y: Any, A: Any) -> Any:  # noqa: ANN4
 
 def _apply_triangle(
     functions: Functions,
-    uplo: Any,  # noqa: ANN401
-    trans: Any,  # noqa: ANN401
-    diag: Any,  # noqa: ANN401
-    A: Any,  # noqa: ANN401
-    x: Any,  # noqa: ANN401
-) -> Any:  # noqa: ANN401
+    uplo: Any,
+    trans: Any,
+    diag: Any,
+    A: Any,
+    x: Any,
+) -> Any:
     """Multiply a vector in place with a triangular matrix, or with its inverse."""
     a, vector = _read_matrix(A), read_vector(x)
     if a is None or vector is None or a.shape != (vector.size, vector.size):
@@ -193,7 +193,7 @@ SHORT_WAYS: dict[str, Callable[..., Any]] = {
 """By the names of routines; the arguments are those of the functions, without the stream."""
 
 
-def _run(work: int, product: Any, *arguments: Any) -> None:  # noqa: ANN401
+def _run(work: int, product: Any, *arguments: Any) -> None:
     """Do a product of so many multiplications, with one thread where more are not worth it."""
     control = one_thread() if SMALLEST <= work < LARGEST else None
     if control is None:
@@ -203,7 +203,7 @@ def _run(work: int, product: Any, *arguments: Any) -> None:  # noqa: ANN401
         product(*arguments)
 
 
-def _read_matrix(array: Any) -> Any:  # noqa: ANN401
+def _read_matrix(array: Any) -> Any:
     """Return a packed matrix as an array of NumPy, None if it is none."""
     if array.__class__ is ndarray:
         array = array.host_view
@@ -213,12 +213,12 @@ def _read_matrix(array: Any) -> Any:  # noqa: ANN401
     return array if flags.aligned and (flags.f_contiguous or flags.c_contiguous) else None
 
 
-def _host_views(*arrays: Any) -> list[Any]:  # noqa: ANN401
+def _host_views(*arrays: Any) -> list[Any]:
     """Return what arrays in device memory are to NumPy; None instead of all others."""
     return [array.host_view if array.__class__ is ndarray else None for array in arrays]
 
 
-def _find_product(products: Functions, a: Any, b: Any, alpha: Any, beta: Any) -> Any:  # noqa: ANN401
+def _find_product(products: Functions, a: Any, b: Any, alpha: Any, beta: Any) -> Any:
     """Return SciPy's product for two arrays of NumPy and two numbers, None if there is none."""
     if a.__class__ is not np.ndarray or b.__class__ is not np.ndarray or a.dtype is not b.dtype:
         return None
@@ -229,7 +229,7 @@ def _find_product(products: Functions, a: Any, b: Any, alpha: Any, beta: Any) ->
     return products.get(id(a.dtype))
 
 
-def _can_be_written(c: Any, a: Any, b: Any) -> bool:  # noqa: ANN401
+def _can_be_written(c: Any, a: Any, b: Any) -> bool:
     """Return whether an output can be written to, and lies apart from the factors."""
     if c.dtype is not a.dtype or c is a or c is b:
         return False
@@ -240,7 +240,7 @@ def _can_be_written(c: Any, a: Any, b: Any) -> bool:  # noqa: ANN401
     return bool(flags.writeable and flags.aligned and 0 < c.size <= LARGEST_SIZE)
 
 
-def _as_columns(array: Any, letter: Any) -> tuple[int | None, Any]:  # noqa: ANN401
+def _as_columns(array: Any, letter: Any) -> tuple[int | None, Any]:
     """Return SciPy's number of a letter and a matrix whose columns are packed; None if not."""
     if letter.__class__ is not str or array.ndim != 2 or not 0 < array.size <= LARGEST_SIZE:
         return None, array

@@ -25,7 +25,7 @@ _SWAP = by_dtype("sswap dswap cswap zswap")
 _ROT = by_dtype("srot drot")
 
 
-def _measure(functions: Functions, x: Any) -> Any:  # noqa: ANN401
+def _measure(functions: Functions, x: Any) -> Any:
     """Return one real number from one vector."""
     vector = read_vector(x)
     function = None if vector is None else functions.get(id(vector.dtype))
@@ -35,13 +35,13 @@ def _measure(functions: Functions, x: Any) -> Any:  # noqa: ANN401
     return np.float32(result) if vector.dtype.char in "fF" else np.float64(result)
 
 
-def _find_largest(functions: Functions, x: Any) -> int | None:  # noqa: ANN401
+def _find_largest(functions: Functions, x: Any) -> int | None:
     vector = read_vector(x)
     function = None if vector is None else functions.get(id(vector.dtype))
     return None if function is None else int(function(vector))
 
 
-def _read_pair(x: Any, y: Any) -> tuple[HostArray, HostArray] | None:  # noqa: ANN401
+def _read_pair(x: Any, y: Any) -> tuple[HostArray, HostArray] | None:
     """Return two vectors of one dtype and length."""
     first, second = read_vector(x), read_vector(y)
     if first is None or second is None:
@@ -50,7 +50,7 @@ def _read_pair(x: Any, y: Any) -> tuple[HostArray, HostArray] | None:  # noqa: A
     return (first, second) if is_alike else None
 
 
-def _multiply(functions: Functions, x: Any, y: Any) -> Any:  # noqa: ANN401
+def _multiply(functions: Functions, x: Any, y: Any) -> Any:
     """Return one number from two vectors."""
     pair = _read_pair(x, y)
     function = None if pair is None else functions.get(id(pair[0].dtype))
@@ -59,7 +59,7 @@ def _multiply(functions: Functions, x: Any, y: Any) -> Any:  # noqa: ANN401
     return pair[0].dtype.type(function(*pair))
 
 
-def _scale(alpha: Any, x: Any) -> Any:  # noqa: ANN401
+def _scale(alpha: Any, x: Any) -> Any:
     vector = read_vector(x)
     function = None if vector is None else _SCAL.get(id(vector.dtype))
     if vector is None or function is None or not vector.flags.writeable:
@@ -71,7 +71,7 @@ def _scale(alpha: Any, x: Any) -> Any:  # noqa: ANN401
     return x
 
 
-def _add(alpha: Any, x: Any, y: Any) -> Any:  # noqa: ANN401
+def _add(alpha: Any, x: Any, y: Any) -> Any:
     pair = _read_pair(x, y)
     function = None if pair is None else _AXPY.get(id(pair[0].dtype))
     if pair is None or function is None or not multiplies(alpha, pair[0].dtype):
@@ -83,7 +83,7 @@ def _add(alpha: Any, x: Any, y: Any) -> Any:  # noqa: ANN401
     return y
 
 
-def _copy(x: Any, y: Any) -> Any:  # noqa: ANN401
+def _copy(x: Any, y: Any) -> Any:
     pair = _read_pair(x, y)
     if pair is None or id(pair[0].dtype) not in _AXPY or not pair[1].flags.writeable:
         return None
@@ -91,7 +91,7 @@ def _copy(x: Any, y: Any) -> Any:  # noqa: ANN401
     return y
 
 
-def _read_outputs(functions: Functions, x: Any, y: Any) -> Any:  # noqa: ANN401
+def _read_outputs(functions: Functions, x: Any, y: Any) -> Any:
     """Return a function and two vectors that it may write to; None if there are none."""
     pair = _read_pair(x, y)
     function = None if pair is None else functions.get(id(pair[0].dtype))
@@ -101,7 +101,7 @@ def _read_outputs(functions: Functions, x: Any, y: Any) -> Any:  # noqa: ANN401
     return (function, *pair) if is_writable else None
 
 
-def _swap(x: Any, y: Any) -> Any:  # noqa: ANN401
+def _swap(x: Any, y: Any) -> Any:
     found = _read_outputs(_SWAP, x, y)
     if found is None:
         return None
@@ -112,7 +112,7 @@ def _swap(x: Any, y: Any) -> Any:  # noqa: ANN401
     return x, y
 
 
-def _rotate(x: Any, y: Any, c: Any, s: Any) -> Any:  # noqa: ANN401
+def _rotate(x: Any, y: Any, c: Any, s: Any) -> Any:
     found = _read_outputs(_ROT, x, y)
     if found is None:
         return None

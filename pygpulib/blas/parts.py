@@ -63,7 +63,7 @@ _CUTS = {
 }
 
 
-def run_in_parts(routine: Routine, letter: str, entry: Entry, values: Values, most: int) -> Any:  # noqa: ANN401
+def run_in_parts(routine: Routine, letter: str, entry: Entry, values: Values, most: int) -> Any:
     """Do a routine part by part.
 
     Parameters
@@ -124,7 +124,7 @@ def _shifted(values: Values, name: str, span: tuple[int, int], count: int, items
 
 def _run_along_vectors(
     routine: Routine, letter: str, entry: Entry, values: Values, most: int
-) -> Any:  # noqa: ANN401
+) -> Any:
     itemsize = np.dtype(DTYPES[letter]).itemsize
     count = values["n"]
     found: list[Any] = []

@@ -39,7 +39,7 @@ def fits(a: HostArray, b: HostArray, c: HostArray) -> bool:
     )
 
 
-def _product(a: Any, b: Any, c: Any, alpha: Any, beta: Any) -> None:  # noqa: ANN401
+def _product(a: Any, b: Any, c: Any, alpha: Any, beta: Any) -> None:
     """Write one element of c = alpha a b + beta c."""
     place, i, j = blockIdx.x, threadIdx.y, threadIdx.x
     total = 0.0

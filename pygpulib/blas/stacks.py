@@ -36,7 +36,7 @@ class Problem:
         The arrays by their names.
     """
 
-    def __init__(self, name: str, stream: StreamLike, **arrays: Any) -> None:  # noqa: ANN401
+    def __init__(self, name: str, stream: StreamLike, **arrays: Any) -> None:
         self.name = name
         self.stream = stream_handle(stream)
         # Results keep it, and not only its number: it may not be dropped before they are.
@@ -47,7 +47,7 @@ class Problem:
         self._on_device = any(isinstance(each, ndarray) for each in self.given.values())
         self._results: list[tuple[Any, GivenArray]] = []
 
-    def read(self, name: str, ndim: int) -> Any:  # noqa: ANN401
+    def read(self, name: str, ndim: int) -> Any:
         """Return an argument as an array of the engine in the common dtype, with so many axes."""
         array = self.given[name]
         if array.ndim not in (ndim, ndim - 1):
@@ -60,7 +60,7 @@ class Problem:
             native = self.engine.copy(native, self.dtype, "C", self.stream)
         return native if native.ndim == ndim else native.reshape(1, *native.shape)
 
-    def count(self, **arrays: Any) -> int:  # noqa: ANN401
+    def count(self, **arrays: Any) -> int:
         """Return the number of problems that stacks agree on."""
         counts = {name: array.shape[0] for name, array in arrays.items()}
         found = {count for count in counts.values() if count != 1}
@@ -72,7 +72,7 @@ class Problem:
             )
         return found.pop() if found else 1
 
-    def require(self, name: str, array: Any, **lengths: tuple[int, int]) -> None:  # noqa: ANN401
+    def require(self, name: str, array: Any, **lengths: tuple[int, int]) -> None:
         """Check lengths of an array: ``axis_name=(axis, wanted)``."""
         given = tuple(self.given[name].shape)
         for rule, (axis, wanted) in lengths.items():
@@ -87,12 +87,12 @@ class Problem:
                     detail=f"expected {where}: {rule.replace('_', ' ')}",
                 )
 
-    def require_square(self, name: str, array: Any) -> int:  # noqa: ANN401
+    def require_square(self, name: str, array: Any) -> int:
         """Return the order of a stack of square matrices."""
         self.require(name, array, the_matrices_are_square=(2, array.shape[1]))
         return int(array.shape[1])
 
-    def make(self, shape: Shape, dtype: Any = None, columns: bool = False) -> Any:  # noqa: ANN401
+    def make(self, shape: Shape, dtype: Any = None, columns: bool = False) -> Any:
         """Return a new result as an array of the engine, with contiguous columns if need be."""
         element = self.dtype if dtype is None else np.dtype(dtype)
         lengths = (shape[0], shape[2], shape[1]) if columns else shape
@@ -106,7 +106,7 @@ class Problem:
         self._results.append((native, made))
         return native
 
-    def write_to(self, name: str) -> Any:  # noqa: ANN401
+    def write_to(self, name: str) -> Any:
         """Return an argument that the result goes to as an array of the engine."""
         array = self.given[name]
         check_writable(self.name, name, array)
@@ -114,7 +114,7 @@ class Problem:
         self._results.append((native, array))
         return native
 
-    def results(self) -> Any:  # noqa: ANN401
+    def results(self) -> Any:
         """Return what was made or written to."""
         for native, target in self._results:
             self.engine.publish(native, target, self.stream)

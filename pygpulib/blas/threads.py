@@ -32,7 +32,7 @@ class OneThread:
         SciPy's BLAS.
     """
 
-    def __init__(self, library: Any) -> None:  # noqa: ANN401
+    def __init__(self, library: Any) -> None:
         self._set = library.scipy_openblas_set_num_threads
         self._get = library.scipy_openblas_get_num_threads
         self._lock = Lock()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["LinAlgError", "scipy", *HERE]  # noqa: PLE0604
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401
+def __getattr__(name: str) -> Any:
     """Make what is asked for, so that importing the package stays cheap."""
     if name == "scipy":
         return import_module("pygpulib.linalg.scipy")

@@ -87,7 +87,7 @@ class CudaEngine:
         stream: StreamLike,
         *arguments: object,
         **options: object,
-    ) -> Any:  # noqa: ANN401
+    ) -> Any:
         values = _name_arguments(function, native, arguments, options)
         if values is None:
             return NotImplemented

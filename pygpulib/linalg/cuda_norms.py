@@ -29,7 +29,7 @@ _EUCLIDEAN = (None, "fro", "f")
 def norm(
     job: Job,
     x: ndarray,
-    ord: Any = None,  # noqa: A002, ANN401
+    ord: Any = None,  # noqa: A002
     axis: object = None,
     keepdims: bool = False,
 ) -> Result:
@@ -53,7 +53,7 @@ def vector_norm(
     *,
     axis: object = None,
     keepdims: bool = False,
-    ord: Any = 2,  # noqa: A002, ANN401
+    ord: Any = 2,  # noqa: A002
 ) -> Result:
     """Combine elements along any number of axes."""
     if not is_offered(x) or not x.ndim:
@@ -70,7 +70,7 @@ def matrix_norm(
     x: ndarray,
     *,
     keepdims: bool = False,
-    ord: Any = "fro",  # noqa: A002, ANN401
+    ord: Any = "fro",  # noqa: A002
 ) -> Result:
     """Combine the elements of matrices."""
     return norm(job, x, ord, (-2, -1), keepdims)
@@ -104,7 +104,7 @@ def _finish(job: Job, x: ndarray, axes: Shape, found: ndarray, keepdims: bool) -
     return job.settle(found.reshape(tuple(shape)))
 
 
-def _of_vectors(job: Job, x: ndarray, axes: Shape, ord: Any) -> Result:  # noqa: A002, ANN401
+def _of_vectors(job: Job, x: ndarray, axes: Shape, ord: Any) -> Result:  # noqa: A002
     if ord is None or ord == 2:
         return _euclidean(job, x, axes)
     if isinstance(ord, str):
@@ -123,7 +123,7 @@ def _euclidean(job: Job, x: ndarray, axes: Shape) -> ndarray:
     return job.power(job.reduce("square sum", as_rows(job, x, axes)), 0.5)
 
 
-def _of_matrices(job: Job, x: ndarray, axes: Shape, ord: Any) -> Result:  # noqa: A002, ANN401
+def _of_matrices(job: Job, x: ndarray, axes: Shape, ord: Any) -> Result:  # noqa: A002
     if ord in _EUCLIDEAN:
         return _euclidean(job, x, axes)
     kept = [each for each in range(x.ndim) if each not in axes]

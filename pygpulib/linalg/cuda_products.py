@@ -147,7 +147,7 @@ def find_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
     return splits
 
 
-def tensordot(job: Job, x1: ndarray, x2: ndarray, *, axes: Any = 2) -> Result:  # noqa: ANN401
+def tensordot(job: Job, x1: ndarray, x2: ndarray, *, axes: Any = 2) -> Result:
     """Multiply matrices whose inner dimension is that of the axes."""
     if not is_offered(x1, x2):
         return NotImplemented
@@ -165,7 +165,7 @@ def tensordot(job: Job, x1: ndarray, x2: ndarray, *, axes: Any = 2) -> Result:  
     return job.multiply(left, right).reshape(tuple(shape))
 
 
-def _pair_axes(x1: ndarray, x2: ndarray, axes: Any) -> tuple[Shape, Shape] | None:  # noqa: ANN401
+def _pair_axes(x1: ndarray, x2: ndarray, axes: Any) -> tuple[Shape, Shape] | None:
     """Return the axes of each array that are summed over, None if they do not fit."""
     if type(axes) is int:
         axes = range(x1.ndim - axes, x1.ndim), range(axes)

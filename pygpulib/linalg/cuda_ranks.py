@@ -58,8 +58,8 @@ def pinv(
 def pseudo_inverse(
     job: Job,
     a: ndarray,
-    absolute: Any,  # noqa: ANN401
-    relative: Any,  # noqa: ANN401
+    absolute: Any,
+    relative: Any,
 ) -> tuple[ndarray, HostNumbers, HostNumbers]:
     """Return pseudo-inverses, all singular values, and the limits above which they count."""
     u, s, vh = decompose(job, a, "S")
@@ -69,7 +69,7 @@ def pseudo_inverse(
     return job.multiply(vh, u, "CC"), values, limits
 
 
-def reciprocals(values: HostNumbers, cutoff: Any) -> HostNumbers:  # noqa: ANN401
+def reciprocals(values: HostNumbers, cutoff: Any) -> HostNumbers:
     """Return the reciprocals of what is above a limit, and zeros."""
     is_large = values > cutoff
     return np.divide(1, values, where=is_large, out=np.zeros_like(values))
@@ -127,7 +127,7 @@ def matrix_rank(
     return job.upload(np.asarray(np.count_nonzero(values > limit, axis=-1)))
 
 
-def cond(job: Job, x: ndarray, p: Any = None) -> Result:  # noqa: ANN401
+def cond(job: Job, x: ndarray, p: Any = None) -> Result:
     """Divide singular values, or multiply the norms of a matrix and its inverse."""
     if not is_matrix(x):
         return NotImplemented

@@ -62,7 +62,7 @@ def solve(
     a: ndarray,
     b: ndarray,
     lower: object = False,
-    assume_a: Any = None,  # noqa: ANN401
+    assume_a: Any = None,
     transposed: object = False,
 ) -> Result:
     """Solve with one matrix, with what is known of it."""
@@ -138,7 +138,7 @@ def inv(
     job: Job,
     a: ndarray,
     *,
-    assume_a: Any = None,  # noqa: ANN401
+    assume_a: Any = None,
 ) -> Result:
     """Solve for the columns of the unit matrix."""
     if not is_single(a) or not is_square(a) or assume_a not in _GENERAL:
@@ -186,8 +186,8 @@ def pinv(
     job: Job,
     a: ndarray,
     *,
-    atol: Any = None,  # noqa: ANN401
-    rtol: Any = None,  # noqa: ANN401
+    atol: Any = None,
+    rtol: Any = None,
     return_rank: object = False,
 ) -> Result:
     """Turn the factors of the singular value decomposition round."""

@@ -110,7 +110,7 @@ def svdvals(
     return svd(job, a, False, False)
 
 
-def orth(job: Job, A: ndarray, rcond: Any = None) -> Result:  # noqa: ANN401
+def orth(job: Job, A: ndarray, rcond: Any = None) -> Result:
     """Take the left singular vectors that count."""
     if not is_single(A) or not job.is_finite(A):
         return NotImplemented
@@ -121,7 +121,7 @@ def orth(job: Job, A: ndarray, rcond: Any = None) -> Result:  # noqa: ANN401
 def null_space(
     job: Job,
     A: ndarray,
-    rcond: Any = None,  # noqa: ANN401
+    rcond: Any = None,
 ) -> Result:
     """Take the right singular vectors that do not count."""
     if not is_single(A):
@@ -131,7 +131,7 @@ def null_space(
     return job.conjugate(job.copy(transpose(rest))) if rest.size else transpose(rest)
 
 
-def _rank(job: Job, a: ndarray, s: ndarray, rcond: Any) -> int:  # noqa: ANN401
+def _rank(job: Job, a: ndarray, s: ndarray, rcond: Any) -> int:
     values = job.read(s)
     limit = values.max() * (size_eps(a) if rcond is None else rcond)
     return int((values > limit).sum())
@@ -183,7 +183,7 @@ def _eigen_of_pair(job: Job, pair: tuple[ndarray, ndarray], how: tuple[object, s
     return values if mode == "N" else (values, vectors)
 
 
-def eigvalsh(job: Job, a: ndarray, b: ndarray | None = None, **options: Any) -> Result:  # noqa: ANN401
+def eigvalsh(job: Job, a: ndarray, b: ndarray | None = None, **options: Any) -> Result:
     """Find eigenvalues of one matrix or of a pair."""
     return eigh(job, a, b, eigvals_only=True, **options)
 
@@ -222,7 +222,7 @@ def eigvals(
 def norm(
     job: Job,
     a: ndarray,
-    ord: Any = None,  # noqa: A002, ANN401
+    ord: Any = None,  # noqa: A002
     axis: object = None,
     keepdims: bool = False,
 ) -> Result:

@@ -45,7 +45,7 @@ def make_function(function: Function, module: str) -> Callable[..., Any]:
     """
     on_host = getattr(import_module(function.home), function.name)
 
-    def call(*arguments: Any, stream: StreamLike = None, **options: Any) -> Any:  # noqa: ANN401
+    def call(*arguments: Any, stream: StreamLike = None, **options: Any) -> Any:
         if _has_device_array(arguments) or (options and _has_device_array(options.values())):
             return _run(function, on_host, arguments, options, stream)
         return on_host(*arguments, **options)
@@ -103,7 +103,7 @@ def _run(
     arguments: tuple[object, ...],
     options: dict[str, object],
     stream: StreamLike,
-) -> Any:  # noqa: ANN401
+) -> Any:
     """Do a function some of whose arguments are in device memory."""
     found: list[ndarray] = []
     arguments = tuple([_take(value, found) for value in arguments])
@@ -149,7 +149,7 @@ def _run_on_host(
     arguments: tuple[object, ...],
     options: dict[str, object],
     streams: tuple[StreamLike, StreamLike],
-) -> Any:  # noqa: ANN401
+) -> Any:
     """Compute on the host; the streams are those of what is given and of what is returned."""
     source, target = streams
     copies: list[tuple[HostArray, ndarray]] = []

@@ -60,12 +60,12 @@ class Job:
 
     # ------------------------------------------------------------------------------- new arrays
 
-    def empty(self, shape: Shape, dtype: Any) -> ndarray:  # noqa: ANN401
+    def empty(self, shape: Shape, dtype: Any) -> ndarray:
         """Return a new stack of matrices whose columns are contiguous."""
         made = device_array((*shape[:-2], shape[-1], shape[-2]), dtype, stream=self.stream)
         return transpose(made)
 
-    def vectors(self, shape: Shape, dtype: Any) -> ndarray:  # noqa: ANN401
+    def vectors(self, shape: Shape, dtype: Any) -> ndarray:
         """Return a new stack of vectors."""
         return device_array(shape, dtype, stream=self.stream)
 
@@ -90,13 +90,13 @@ class Job:
         except CopyNeededError:
             return self.pack(array).reshape(*shape)
 
-    def identity(self, shape: Shape, dtype: Any) -> ndarray:  # noqa: ANN401
+    def identity(self, shape: Shape, dtype: Any) -> ndarray:
         """Return a new stack of unit matrices."""
         made = self.empty(shape, dtype)
         self.put_band(made, made, 1, 0, is_unit=True)
         return made
 
-    def upload(self, array: Any) -> Any:  # noqa: ANN401
+    def upload(self, array: Any) -> Any:
         """Return what the host computed: a number as it is, an array on the device."""
         if not isinstance(array, np.ndarray):
             return array
@@ -114,7 +114,7 @@ class Job:
         self._driver.synchronize_stream(self._handle)
         return copy
 
-    def settle(self, array: ndarray) -> Any:  # noqa: ANN401
+    def settle(self, array: ndarray) -> Any:
         """Return an array, and one without axes as the number that it holds."""
         return array if array.ndim else self.read(array)[()]
 
@@ -297,7 +297,7 @@ def named(name: str, *items: object) -> Result:
 
 
 @cache
-def _result_type(name: str) -> Any:  # noqa: ANN401
+def _result_type(name: str) -> Any:
     return type(getattr(np.linalg, name)(np.eye(1)))
 
 

@@ -35,12 +35,12 @@ _CHUNK = 16 * _BLOCK
 _MOST_CHUNKS = 64
 
 
-def _device(function: Any) -> Any:  # noqa: ANN401
+def _device(function: Any) -> Any:
     return DeviceFunction(function, _OPTIONS)
 
 
 @_device
-def _locate(place: Any, shape: Any) -> Any:  # noqa: ANN401
+def _locate(place: Any, shape: Any) -> Any:
     """Return where the element is that a thread visits, from the shape of its stack."""
     rows, columns = shape[1], shape[2]
     return place // (rows * columns), place % rows, place // rows % columns
@@ -49,7 +49,7 @@ def _locate(place: Any, shape: Any) -> Any:  # noqa: ANN401
 # ---------------------------------------------------------------------------- for each element
 
 
-def put_band(source: Any, target: Any, low: int, high: int, is_unit: bool) -> None:  # noqa: ANN401
+def put_band(source: Any, target: Any, low: int, high: int, is_unit: bool) -> None:
     """Copy the diagonals from `low` to `high`, with zeros elsewhere, or ones on the main one."""
     if grid(1) < target.size:
         s, i, j = _locate(grid(1), target.shape)
@@ -61,7 +61,7 @@ def put_band(source: Any, target: Any, low: int, high: int, is_unit: bool) -> No
             target[s, i, j] = 1
 
 
-def mirror(source: Any, target: Any, is_lower: bool, is_hermitian: bool) -> None:  # noqa: ANN401
+def mirror(source: Any, target: Any, is_lower: bool, is_hermitian: bool) -> None:
     """Copy a triangle to both triangles, to the other one conjugated if it is Hermitian."""
     if grid(1) < target.size:
         s, i, j = _locate(grid(1), target.shape)
@@ -76,21 +76,21 @@ def mirror(source: Any, target: Any, is_lower: bool, is_hermitian: bool) -> None
             target[s, i, j] = source[s, j, i]
 
 
-def scale_columns(stack: Any, factors: Any) -> None:  # noqa: ANN401
+def scale_columns(stack: Any, factors: Any) -> None:
     """Multiply columns with the factors of their matrix."""
     if grid(1) < stack.size:
         s, i, j = _locate(grid(1), stack.shape)
         stack[s, i, j] *= factors[s, j]
 
 
-def conjugate(stack: Any) -> None:  # noqa: ANN401
+def conjugate(stack: Any) -> None:
     """Conjugate all elements."""
     if grid(1) < stack.size:
         s, i, j = _locate(grid(1), stack.shape)
         stack[s, i, j] = stack[s, i, j].conjugate()
 
 
-def pair_vectors(packed: Any, values: Any, vectors: Any) -> None:  # noqa: ANN401
+def pair_vectors(packed: Any, values: Any, vectors: Any) -> None:
     """Make complex eigenvectors of real ones: two columns for each pair of eigenvalues."""
     if grid(1) < vectors.size:
         s, i, j = _locate(grid(1), vectors.shape)
@@ -103,14 +103,14 @@ def pair_vectors(packed: Any, values: Any, vectors: Any) -> None:  # noqa: ANN40
             vectors[s, i, j] = packed[s, i, j]
 
 
-def put_ones(target: Any, columns: Any) -> None:  # noqa: ANN401
+def put_ones(target: Any, columns: Any) -> None:
     """Write zeros, and a one to each row."""
     if grid(1) < target.size:
         s, i, j = _locate(grid(1), target.shape)
         target[s, i, j] = 1 if columns[s, i] == j else 0
 
 
-def raise_to(vector: Any, exponent: Any) -> None:  # noqa: ANN401
+def raise_to(vector: Any, exponent: Any) -> None:
     """Raise elements to a power."""
     if grid(1) < vector.size:
         if exponent == 0.5:
@@ -119,7 +119,7 @@ def raise_to(vector: Any, exponent: Any) -> None:  # noqa: ANN401
             vector[grid(1)] = vector[grid(1)] ** exponent
 
 
-def put_signs(vector: Any) -> None:  # noqa: ANN401
+def put_signs(vector: Any) -> None:
     """Divide elements by their absolute values, and let zeros be ones."""
     if grid(1) < vector.size:
         length = abs(vector[grid(1)])
@@ -132,7 +132,7 @@ def put_signs(vector: Any) -> None:  # noqa: ANN401
 # ----------------------------------------------------------------------------- for each vector
 
 
-def multiply_reflections(factors: Any, tau: Any, q: Any) -> None:  # noqa: ANN401
+def multiply_reflections(factors: Any, tau: Any, q: Any) -> None:
     """Write columns of Q, the product of Householder's reflections: a thread for each column."""
     place, columns = grid(1), q.shape[2]
     if place < q.shape[0] * columns:
@@ -150,7 +150,7 @@ def multiply_reflections(factors: Any, tau: Any, q: Any) -> None:  # noqa: ANN40
                 q[s, i, j] -= factors[s, i, first] * total
 
 
-def cross(first: Any, second: Any, products: Any) -> None:  # noqa: ANN401
+def cross(first: Any, second: Any, products: Any) -> None:
     """Write the cross products of vectors of three elements."""
     s = grid(1)
     if s < products.shape[0]:
@@ -162,20 +162,20 @@ def cross(first: Any, second: Any, products: Any) -> None:  # noqa: ANN401
 # ---------------------------------------------------------------------------------- reductions
 
 
-def _sum(one: Any, other: Any) -> Any:  # noqa: ANN401
+def _sum(one: Any, other: Any) -> Any:
     return one + other
 
 
-def _product(one: Any, other: Any) -> Any:  # noqa: ANN401
+def _product(one: Any, other: Any) -> Any:
     return one * other
 
 
-def _larger(one: Any, other: Any) -> Any:  # noqa: ANN401
+def _larger(one: Any, other: Any) -> Any:
     # What is not a number wins, as with NumPy.
     return one if one > other or one != one else other
 
 
-def _smaller(one: Any, other: Any) -> Any:  # noqa: ANN401
+def _smaller(one: Any, other: Any) -> Any:
     return one if one < other or one != one else other
 
 
@@ -191,11 +191,11 @@ _REDUCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 }
 
 
-def _make_fold(combine: Any) -> Any:  # noqa: ANN401
+def _make_fold(combine: Any) -> Any:
     """Return what leaves the combination of a block's shared elements in the first one."""
 
     @_device
-    def fold(elements: Any) -> None:  # noqa: ANN401
+    def fold(elements: Any) -> None:
         thread, active = threadIdx.x, blockDim.x
         while active > 1:
             syncthreads()
@@ -214,7 +214,7 @@ def _make_reduction(kind: str, is_last: bool, element: types.ScalarType) -> Call
     )
     fold = _make_fold(combine)
 
-    def reduce(values: Any, results: Any, number: Any) -> None:  # noqa: ANN401
+    def reduce(values: Any, results: Any, number: Any) -> None:
         """Combine what lies in a chunk of a row: a block for each."""
         partial = shared.array(_BLOCK, element)
         row, chunk, thread = blockIdx.x, blockIdx.y, threadIdx.x
@@ -244,7 +244,7 @@ def _make_determinants(
     sign_of_number = _device(_SIGNS[kind])
     multiply, add = _make_fold(_device(_product)), _make_fold(_device(_sum))
 
-    def determinants(factors: Any, pivots: Any, signs: Any, logarithms: Any, as_one: bool) -> None:  # noqa: ANN401
+    def determinants(factors: Any, pivots: Any, signs: Any, logarithms: Any, as_one: bool) -> None:
         """Write signs and logarithms, or their product: a block for each matrix."""
         sign_of, sum_of = shared.array(_BLOCK, element), shared.array(_BLOCK, real)
         s, thread = blockIdx.x, threadIdx.x

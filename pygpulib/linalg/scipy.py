@@ -11,7 +11,7 @@ from pygpulib.linalg.table import OF_SCIPY
 __all__ = ["LinAlgError", *OF_SCIPY]  # noqa: PLE0604
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401
+def __getattr__(name: str) -> Any:
     """Make what is asked for, so that importing the module stays cheap."""
     function = OF_SCIPY.get(name)
     if function is None:

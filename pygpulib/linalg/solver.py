@@ -111,7 +111,7 @@ class Solver:
         """Return whether the library has a generic routine, which older ones may lack."""
         return self._library.has(ROUTINES[name].function_name(""))
 
-    def run(self, name: str, stream: int, **values: Any) -> None:  # noqa: ANN401
+    def run(self, name: str, stream: int, **values: Any) -> None:
         """Queue a routine.
 
         Parameters
@@ -182,7 +182,7 @@ class Solver:
         context.pending.mark(stream)
 
 
-def _native(key: str, values: Mapping[str, Any]) -> Any:  # noqa: ANN401
+def _native(key: str, values: Mapping[str, Any]) -> Any:
     """Return an argument as the library takes it."""
     if key.startswith(_TYPE_OF) or key == "computetype":
         array = values.get(key.removeprefix(_TYPE_OF))

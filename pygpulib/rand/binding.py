@@ -83,7 +83,7 @@ class libcurand:  # noqa: N801  (pyculib's name)
         major, minor, patch = map(int, library.version.split("."))
         return 1000 * major + 100 * minor + patch
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+    def __getattr__(self, name: str) -> Any:
         if name not in curand.FUNCTIONS:
             raise AttributeError(f"cuRAND has no function {name!r}", name=name, obj=self)
         return getattr(curand.open_curand(name), name)

@@ -138,7 +138,7 @@ class BitGenerator(ABC):
         count = read_integer("n_children", n_children, 0, 2**32 - 1)
         return [type(self)(child) for child in seeds.spawn(count)]
 
-    def random_raw(self, size: object = None, output: bool = True) -> Any:  # noqa: ANN401
+    def random_raw(self, size: object = None, output: bool = True) -> Any:
         """Return random numbers of 64 bits: an int, or a device array of dtype uint64.
 
         Parameters

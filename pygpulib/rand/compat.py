@@ -284,7 +284,7 @@ class _Generators(threading.local):
 _generators = _Generators()
 
 
-def _shared(cls: type[PRNG | QRNG], rndtype: int, stream: StreamLike) -> Any:  # noqa: ANN401
+def _shared(cls: type[PRNG | QRNG], rndtype: int, stream: StreamLike) -> Any:
     """Return the calling thread's generator of a type, for the current device and a stream.
 
     No two streams share one: a generator waits for its stream before it works on another.

@@ -32,7 +32,7 @@ def draw(
     operands: tuple[Operand, ...] = (),
     size: object = None,
     out: object = None,
-) -> Any:  # noqa: ANN401
+) -> Any:
     """Return numbers of a distribution: a number of Python, or an array.
 
     Parameters
@@ -97,7 +97,7 @@ def fill(
     launch(kernel, streams, plain, *given, *nothing, *source.arguments)
 
 
-def _as_argument(operand: Operand | ndarray) -> Any:  # noqa: ANN401
+def _as_argument(operand: Operand | ndarray) -> Any:
     """Return what a kernel is given for a parameter."""
     if not operand.ndim:
         return operand.dtype.type(operand)

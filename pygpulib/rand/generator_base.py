@@ -29,10 +29,10 @@ class DrawsNumbers:
         sampler: Sampler,
         operands: tuple[Operand, ...],
         size: object,
-    ) -> Any:  # noqa: ANN401
+    ) -> Any:
         return draw(self._bit_generator, sampler, _DOUBLE, operands, size)
 
-    def _integers(self, sampler: Sampler, operands: tuple[Operand, ...], size: object) -> Any:  # noqa: ANN401
+    def _integers(self, sampler: Sampler, operands: tuple[Operand, ...], size: object) -> Any:
         return draw(self._bit_generator, sampler, _LONG, operands, size)
 
 

@@ -55,7 +55,7 @@ def _check_triangle(left: Operand, mode: Operand, right: Operand) -> None:
 class DrawsContinuous(DrawsNumbers):
     """The continuous distributions."""
 
-    def random(self, size: object = None, dtype: object = np.float64, out: object = None) -> Any:  # noqa: ANN401
+    def random(self, size: object = None, dtype: object = np.float64, out: object = None) -> Any:
         """Return numbers that are uniform on [0, 1): 0 is possible, 1 is not.
 
         Parameters
@@ -73,7 +73,7 @@ class DrawsContinuous(DrawsNumbers):
 
     def standard_normal(
         self, size: object = None, dtype: object = np.float64, out: object = None
-    ) -> Any:  # noqa: ANN401
+    ) -> Any:
         """Return normal numbers of mean 0 and variance 1, by the transform of Box and Muller.
 
         Parameters
@@ -95,7 +95,7 @@ class DrawsContinuous(DrawsNumbers):
         dtype: object = np.float64,
         method: str = "zig",
         out: object = None,
-    ) -> Any:  # noqa: ANN401
+    ) -> Any:
         """Return exponential numbers of mean 1.
 
         Parameters
@@ -120,7 +120,7 @@ class DrawsContinuous(DrawsNumbers):
 
     def standard_gamma(
         self, shape: object, size: object = None, dtype: object = np.float64, out: object = None
-    ) -> Any:  # noqa: ANN401
+    ) -> Any:
         """Return gamma numbers of scale 1; see :meth:`gamma`.
 
         Parameters
@@ -139,7 +139,7 @@ class DrawsContinuous(DrawsNumbers):
         sampler = continuous.STANDARD_GAMMA
         return draw(self._bit_generator, sampler, found, operands, size, out)
 
-    def uniform(self, low: object = 0.0, high: object = 1.0, size: object = None) -> Any:  # noqa: ANN401
+    def uniform(self, low: object = 0.0, high: object = 1.0, size: object = None) -> Any:
         """Return numbers that are uniform on [low, high).
 
         Parameters
@@ -153,7 +153,7 @@ class DrawsContinuous(DrawsNumbers):
         _check_interval(begin, end)
         return self._floats(continuous.UNIFORM, (begin, end), size)
 
-    def normal(self, loc: object = 0.0, scale: object = 1.0, size: object = None) -> Any:  # noqa: ANN401
+    def normal(self, loc: object = 0.0, scale: object = 1.0, size: object = None) -> Any:
         """Return normal (Gaussian) numbers.
 
         Parameters
@@ -168,7 +168,7 @@ class DrawsContinuous(DrawsNumbers):
         operands = (read_operand("loc", loc, ANY), read_operand("scale", scale, NOT_NEGATIVE))
         return self._floats(continuous.NORMAL, operands, size)
 
-    def lognormal(self, mean: object = 0.0, sigma: object = 1.0, size: object = None) -> Any:  # noqa: ANN401
+    def lognormal(self, mean: object = 0.0, sigma: object = 1.0, size: object = None) -> Any:
         """Return numbers whose logarithms are normal.
 
         Parameters
@@ -181,7 +181,7 @@ class DrawsContinuous(DrawsNumbers):
         operands = (read_operand("mean", mean, ANY), read_operand("sigma", sigma, NOT_NEGATIVE))
         return self._floats(continuous.LOGNORMAL, operands, size)
 
-    def exponential(self, scale: object = 1.0, size: object = None) -> Any:  # noqa: ANN401
+    def exponential(self, scale: object = 1.0, size: object = None) -> Any:
         """Return exponential numbers.
 
         Parameters
@@ -194,7 +194,7 @@ class DrawsContinuous(DrawsNumbers):
         operands = (read_operand("scale", scale, NOT_NEGATIVE),)
         return self._floats(continuous.EXPONENTIAL, operands, size)
 
-    def gamma(self, shape: object, scale: object = 1.0, size: object = None) -> Any:  # noqa: ANN401
+    def gamma(self, shape: object, scale: object = 1.0, size: object = None) -> Any:
         """Return gamma numbers, by the method of Marsaglia and Tsang (2000).
 
         Parameters
@@ -212,7 +212,7 @@ class DrawsContinuous(DrawsNumbers):
         )
         return self._floats(continuous.GAMMA, operands, size)
 
-    def beta(self, a: object, b: object, size: object = None) -> Any:  # noqa: ANN401
+    def beta(self, a: object, b: object, size: object = None) -> Any:
         """Return beta numbers, from two gamma numbers.
 
         Parameters
@@ -225,7 +225,7 @@ class DrawsContinuous(DrawsNumbers):
         operands = (read_operand("a", a, POSITIVE), read_operand("b", b, POSITIVE))
         return self._floats(continuous.BETA, operands, size)
 
-    def chisquare(self, df: object, size: object = None) -> Any:  # noqa: ANN401
+    def chisquare(self, df: object, size: object = None) -> Any:
         """Return chi-squared numbers.
 
         Parameters
@@ -238,7 +238,7 @@ class DrawsContinuous(DrawsNumbers):
         operands = (read_operand("df", df, POSITIVE),)
         return self._floats(continuous.CHISQUARE, operands, size)
 
-    def noncentral_chisquare(self, df: object, nonc: object, size: object = None) -> Any:  # noqa: ANN401
+    def noncentral_chisquare(self, df: object, nonc: object, size: object = None) -> Any:
         """Return noncentral chi-squared numbers.
 
         Parameters
@@ -253,7 +253,7 @@ class DrawsContinuous(DrawsNumbers):
         operands = (read_operand("df", df, POSITIVE), read_operand("nonc", nonc, NOT_NEGATIVE))
         return self._floats(continuous.NONCENTRAL_CHISQUARE, operands, size)
 
-    def f(self, dfnum: object, dfden: object, size: object = None) -> Any:  # noqa: ANN401
+    def f(self, dfnum: object, dfden: object, size: object = None) -> Any:
         """Return numbers of Fisher's F distribution.
 
         Parameters
@@ -266,7 +266,7 @@ class DrawsContinuous(DrawsNumbers):
         operands = (read_operand("dfnum", dfnum, POSITIVE), read_operand("dfden", dfden, POSITIVE))
         return self._floats(continuous.F, operands, size)
 
-    def noncentral_f(self, dfnum: object, dfden: object, nonc: object, size: object = None) -> Any:  # noqa: ANN401
+    def noncentral_f(self, dfnum: object, dfden: object, nonc: object, size: object = None) -> Any:
         """Return numbers of the noncentral F distribution.
 
         Parameters
@@ -285,7 +285,7 @@ class DrawsContinuous(DrawsNumbers):
         )
         return self._floats(continuous.NONCENTRAL_F, operands, size)
 
-    def standard_t(self, df: object, size: object = None) -> Any:  # noqa: ANN401
+    def standard_t(self, df: object, size: object = None) -> Any:
         """Return numbers of Student's t distribution.
 
         Parameters
@@ -298,7 +298,7 @@ class DrawsContinuous(DrawsNumbers):
         operands = (read_operand("df", df, POSITIVE),)
         return self._floats(continuous.STANDARD_T, operands, size)
 
-    def standard_cauchy(self, size: object = None) -> Any:  # noqa: ANN401
+    def standard_cauchy(self, size: object = None) -> Any:
         """Return numbers of the standard Cauchy distribution.
 
         Parameters
@@ -308,7 +308,7 @@ class DrawsContinuous(DrawsNumbers):
         """
         return self._floats(continuous.STANDARD_CAUCHY, (), size)
 
-    def pareto(self, a: object, size: object = None) -> Any:  # noqa: ANN401
+    def pareto(self, a: object, size: object = None) -> Any:
         """Return numbers of the Pareto II (Lomax) distribution.
 
         Parameters
@@ -321,7 +321,7 @@ class DrawsContinuous(DrawsNumbers):
         operands = (read_operand("a", a, POSITIVE),)
         return self._floats(continuous.PARETO, operands, size)
 
-    def weibull(self, a: object, size: object = None) -> Any:  # noqa: ANN401
+    def weibull(self, a: object, size: object = None) -> Any:
         """Return numbers of Weibull's distribution of scale 1.
 
         Parameters
@@ -334,7 +334,7 @@ class DrawsContinuous(DrawsNumbers):
         operands = (read_operand("a", a, NOT_NEGATIVE),)
         return self._floats(continuous.WEIBULL, operands, size)
 
-    def power(self, a: object, size: object = None) -> Any:  # noqa: ANN401
+    def power(self, a: object, size: object = None) -> Any:
         """Return numbers of [0, 1] whose density is a power.
 
         Parameters
@@ -347,7 +347,7 @@ class DrawsContinuous(DrawsNumbers):
         operands = (read_operand("a", a, POSITIVE),)
         return self._floats(continuous.POWER, operands, size)
 
-    def laplace(self, loc: object = 0.0, scale: object = 1.0, size: object = None) -> Any:  # noqa: ANN401
+    def laplace(self, loc: object = 0.0, scale: object = 1.0, size: object = None) -> Any:
         """Return numbers of Laplace's distribution.
 
         Parameters
@@ -362,7 +362,7 @@ class DrawsContinuous(DrawsNumbers):
         operands = (read_operand("loc", loc, ANY), read_operand("scale", scale, NOT_NEGATIVE))
         return self._floats(continuous.LAPLACE, operands, size)
 
-    def gumbel(self, loc: object = 0.0, scale: object = 1.0, size: object = None) -> Any:  # noqa: ANN401
+    def gumbel(self, loc: object = 0.0, scale: object = 1.0, size: object = None) -> Any:
         """Return numbers of Gumbel's distribution.
 
         Parameters
@@ -377,7 +377,7 @@ class DrawsContinuous(DrawsNumbers):
         operands = (read_operand("loc", loc, ANY), read_operand("scale", scale, NOT_NEGATIVE))
         return self._floats(continuous.GUMBEL, operands, size)
 
-    def logistic(self, loc: object = 0.0, scale: object = 1.0, size: object = None) -> Any:  # noqa: ANN401
+    def logistic(self, loc: object = 0.0, scale: object = 1.0, size: object = None) -> Any:
         """Return numbers of the logistic distribution.
 
         Parameters
@@ -392,7 +392,7 @@ class DrawsContinuous(DrawsNumbers):
         operands = (read_operand("loc", loc, ANY), read_operand("scale", scale, NOT_NEGATIVE))
         return self._floats(continuous.LOGISTIC, operands, size)
 
-    def rayleigh(self, scale: object = 1.0, size: object = None) -> Any:  # noqa: ANN401
+    def rayleigh(self, scale: object = 1.0, size: object = None) -> Any:
         """Return numbers of Rayleigh's distribution.
 
         Parameters
@@ -405,7 +405,7 @@ class DrawsContinuous(DrawsNumbers):
         operands = (read_operand("scale", scale, NOT_NEGATIVE),)
         return self._floats(continuous.RAYLEIGH, operands, size)
 
-    def wald(self, mean: object, scale: object, size: object = None) -> Any:  # noqa: ANN401
+    def wald(self, mean: object, scale: object, size: object = None) -> Any:
         """Return numbers of the inverse normal (Wald) distribution.
 
         Parameters
@@ -418,7 +418,7 @@ class DrawsContinuous(DrawsNumbers):
         operands = (read_operand("mean", mean, POSITIVE), read_operand("scale", scale, POSITIVE))
         return self._floats(continuous.WALD, operands, size)
 
-    def triangular(self, left: object, mode: object, right: object, size: object = None) -> Any:  # noqa: ANN401
+    def triangular(self, left: object, mode: object, right: object, size: object = None) -> Any:
         """Return numbers of a triangular distribution.
 
         Parameters
@@ -436,7 +436,7 @@ class DrawsContinuous(DrawsNumbers):
         _check_triangle(*corners)
         return self._floats(continuous.TRIANGULAR, corners, size)
 
-    def vonmises(self, mu: object, kappa: object, size: object = None) -> Any:  # noqa: ANN401
+    def vonmises(self, mu: object, kappa: object, size: object = None) -> Any:
         """Return angles of von Mises' distribution, between -pi and pi.
 
         Parameters

@@ -64,7 +64,7 @@ class DrawsDiscrete(DrawsNumbers):
         size: object = None,
         dtype: object = np.int64,
         endpoint: bool = False,
-    ) -> Any:  # noqa: ANN401
+    ) -> Any:
         """Return integers that are uniform on [low, high), without bias (Lemire, 2019).
 
         Parameters
@@ -103,7 +103,7 @@ class DrawsDiscrete(DrawsNumbers):
         # The lower bytes first, whatever the processor's order.
         return words.astype("<u4", copy=False).tobytes()[:count]
 
-    def binomial(self, n: object, p: object, size: object = None) -> Any:  # noqa: ANN401
+    def binomial(self, n: object, p: object, size: object = None) -> Any:
         """Return binomial numbers, as int64.
 
         Parameters
@@ -118,7 +118,7 @@ class DrawsDiscrete(DrawsNumbers):
         operands = (read_operand("n", n, COUNT), read_operand("p", p, PROBABILITY))
         return self._integers(discrete.BINOMIAL, operands, size)
 
-    def negative_binomial(self, n: object, p: object, size: object = None) -> Any:  # noqa: ANN401
+    def negative_binomial(self, n: object, p: object, size: object = None) -> Any:
         """Return numbers of failures before the n-th success, as int64.
 
         Parameters
@@ -135,7 +135,7 @@ class DrawsDiscrete(DrawsNumbers):
         _check_failures(count, chance)
         return self._integers(discrete.NEGATIVE_BINOMIAL, (count, chance), size)
 
-    def poisson(self, lam: object = 1.0, size: object = None) -> Any:  # noqa: ANN401
+    def poisson(self, lam: object = 1.0, size: object = None) -> Any:
         """Return Poisson numbers, as int64.
 
         Parameters
@@ -148,7 +148,7 @@ class DrawsDiscrete(DrawsNumbers):
         operands = (read_operand("lam", lam, MEAN),)
         return self._integers(discrete.POISSON, operands, size)
 
-    def zipf(self, a: object, size: object = None) -> Any:  # noqa: ANN401
+    def zipf(self, a: object, size: object = None) -> Any:
         """Return numbers of Zipf's (the zeta) distribution, as int64.
 
         Parameters
@@ -161,7 +161,7 @@ class DrawsDiscrete(DrawsNumbers):
         operands = (read_operand("a", a, ABOVE_1),)
         return self._integers(discrete.ZIPF, operands, size)
 
-    def geometric(self, p: object, size: object = None) -> Any:  # noqa: ANN401
+    def geometric(self, p: object, size: object = None) -> Any:
         """Return numbers of trials until the first success, as int64.
 
         Parameters
@@ -176,7 +176,7 @@ class DrawsDiscrete(DrawsNumbers):
 
     def hypergeometric(
         self, ngood: object, nbad: object, nsample: object, size: object = None
-    ) -> Any:  # noqa: ANN401
+    ) -> Any:
         """Return how many of a sample are good, as int64.
 
         Parameters
@@ -193,7 +193,7 @@ class DrawsDiscrete(DrawsNumbers):
         _check_urn(good, bad, sample)
         return self._integers(discrete.HYPERGEOMETRIC, (good, bad, sample), size)
 
-    def logseries(self, p: object, size: object = None) -> Any:  # noqa: ANN401
+    def logseries(self, p: object, size: object = None) -> Any:
         """Return numbers of the logarithmic distribution, as int64.
 
         Parameters

@@ -39,7 +39,7 @@ class DrawsOrder(DrawsNumbers):
         p: object = None,
         axis: int = 0,
         shuffle: bool = True,  # noqa: ARG002
-    ) -> Any:  # noqa: ANN401
+    ) -> Any:
         """Return elements of an array, or numbers below an integer.
 
         Parameters
@@ -130,7 +130,7 @@ class DrawsOrder(DrawsNumbers):
             return shuffle_lines(self._bit_generator, array, count)
         return take(array, random_order(self._bit_generator, count), axis)
 
-    def permuted(self, x: object, *, axis: int | None = None, out: object = None) -> Any:  # noqa: ANN401
+    def permuted(self, x: object, *, axis: int | None = None, out: object = None) -> Any:
         """Return a copy in which every line along an axis is shuffled by itself.
 
         Parameters

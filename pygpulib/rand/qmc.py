@@ -314,7 +314,7 @@ class Sobol:
             )
 
 
-def _read_seed(seed: object) -> Any:  # noqa: ANN401
+def _read_seed(seed: object) -> Any:
     """Return what NumPy's generators can be made from; SciPy takes such generators as well."""
     if isinstance(seed, np.random.Generator | np.random.BitGenerator):
         return seed

@@ -242,6 +242,6 @@ def _quad_kernel(sampler: Sampler, open_stream: Function, read: Function) -> Ker
     return kernel(draw)
 
 
-def launch(kernel_: Kernel, threads: int, *arguments: Any) -> None:  # noqa: ANN401
+def launch(kernel_: Kernel, threads: int, *arguments: Any) -> None:
     """Run a kernel with at least so many threads."""
     kernel_[-(-threads // THREADS), THREADS](*arguments)

@@ -56,7 +56,7 @@ def scrambled_directions(bits: int) -> tuple[Words, Words]:
     )
 
 
-def _read_only(pointer: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Words:  # noqa: ANN401
+def _read_only(pointer: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Words:
     view = np.ctypeslib.as_array(pointer, shape).view(dtype)
     view.flags.writeable = False
     return view
