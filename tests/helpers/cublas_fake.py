@@ -19,10 +19,10 @@ from pygpulib._bindings.library import Library
 from pygpulib.blas import cuda_functions, cuda_lt
 from pygpulib.blas.cuda_functions import function_name, routine_functions
 from pygpulib.blas.routines import DTYPES, MIXED_ROUTINES, ROUTINES, Form
+from tests.fakecuda.driver.fake import without_collection
 from tests.helpers import blas_reference
 from tests.helpers.cublas_batches import FACTORIZATIONS, MIXED, PRODUCTS, Batches
 from tests.helpers.cublaslt_fake import FakeCublasLt
-from tests.helpers.simulated_memory import without_collection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

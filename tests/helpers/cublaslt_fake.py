@@ -15,9 +15,10 @@ import numpy as np
 
 from pygpulib._bindings import cublaslt
 from pygpulib._bindings.library import Library
+from tests.fakecuda.driver.fake import without_collection
 from tests.helpers import blas_reference
 from tests.helpers.cublas_batches import COMPUTE_TYPES, DATA_TYPES, OPERATIONS
-from tests.helpers.simulated_memory import SimulatedMemory, without_collection
+from tests.helpers.simulated_memory import SimulatedMemory
 
 if TYPE_CHECKING:
     from tests.fakecuda.driver import FakeCuda

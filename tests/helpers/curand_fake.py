@@ -15,7 +15,7 @@ import numpy as np
 
 from pygpulib._bindings import curand
 from pygpulib._bindings.library import Library
-from tests.helpers.simulated_memory import without_collection
+from tests.fakecuda.driver.fake import without_collection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -18,7 +18,8 @@ from pygpulib._bindings import cusolver
 from pygpulib._bindings.library import Library
 from pygpulib.linalg import cuda as engine
 from pygpulib.linalg.solver import Solver
-from tests.helpers.simulated_memory import SimulatedMemory, without_collection
+from tests.fakecuda.driver.fake import without_collection
+from tests.helpers.simulated_memory import SimulatedMemory
 
 DTYPES = {"S": "f4", "D": "f8", "C": "c8", "Z": "c16"}
 DATA_TYPES = {0: "f4", 1: "f8", 4: "c8", 5: "c16"}

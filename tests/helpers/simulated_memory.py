@@ -6,15 +6,11 @@ Device memory of the fake driver is memory of the process under the same address
 from __future__ import annotations
 
 import ctypes
-import gc
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.fakecuda.driver import FakeCuda
 
 
@@ -68,15 +64,3 @@ class SimulatedMemory:
             self.check(address, dtype.itemsize)
             self.check_alignment(address, dtype)
         return self.view(address, (1,), (dtype.itemsize,), dtype)[0].copy()
-
-
-@contextmanager
-def without_collection() -> Iterator[None]:
-    """Keep finalizers, which take locks, from running while the driver's lock is held."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

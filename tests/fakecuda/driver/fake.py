@@ -222,7 +222,7 @@ class FakeCuda:
 
     def answer(self, name: str, arguments: tuple[Any, ...]) -> int:
         """Do what an exported function does, and return its status."""
-        with self.system.lock, _without_collection():
+        with self.system.lock, without_collection():
             code, reason = self._perform(name, self._entries[name], arguments)
             names = (parameter.name for parameter in cuda_header().functions[name].parameters)
             given = dict(zip(names, map(describe_argument, arguments), strict=True))
@@ -284,8 +284,8 @@ class FakeCuda:
 
 
 @contextlib.contextmanager
-def _without_collection() -> Iterator[None]:
-    """Keep finalizers, which may call the driver, from running inside of it."""
+def without_collection() -> Iterator[None]:
+    """Keep finalizers, which may call the driver, from running while its lock is held."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
